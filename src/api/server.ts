@@ -26,6 +26,7 @@ import { createRequestMetrics } from '../telemetry/event-metrics.ts';
 import { collectChannelMetrics } from '../telemetry/collectors.ts';
 import { createDeliveryControl } from '../temporal/delivery-control.ts';
 import { createChannel } from '../gateway/channel.ts';
+import { addressOfRequest } from './http/client-address.ts';
 import { createTaskControl } from '../temporal/task-control.ts';
 import { createAdmission } from './admission.ts';
 import { answerRefusedRequests } from './http/refused-requests.ts';
@@ -103,6 +104,7 @@ export async function bootstrap(
     isBehind: (kind) => starters[kind].isBehind(),
   });
   const tokens = createTokens(configuration.tokenKeys, externalProviderOf(configuration), clock);
+  const settings = settingsOf(configuration, listening.port, clock);
   const channel = configuration.channelInApi
     ? createChannel({
         database,
@@ -110,6 +112,8 @@ export async function bootstrap(
         tokens,
         askWorkflow: (id) => control.view(id),
         limits: configuration.channelConnections,
+        handshakes: configuration.channelHandshakes,
+        addressOf: (request) => addressOfRequest(request, settings.trustedProxies),
         clock,
         log,
       })
@@ -129,7 +133,7 @@ export async function bootstrap(
     tokens,
     channelStatistics: () => channel?.statistics() ?? null,
     sealing,
-    ...settingsOf(configuration, listening.port, clock),
+    ...settings,
     mailer,
     screensFolder: SCREENS_FOLDER,
     temporalUi: configuration.temporalUiUrl ? { url: configuration.temporalUiUrl, namespace } : null,

@@ -6,6 +6,7 @@ import type { TokenClaims } from '../domain/people/access.ts';
 import type { ChannelCode } from '../domain/channel/channel.ts';
 import { MAX_TOKEN_LENGTH } from '../domain/common/limits.ts';
 import { TokenError, type Tokens } from '../security/tokens.ts';
+import { createPlaces } from './places.ts';
 
 /** The result of an admission. `release` frees the place of the connection. */
 export type Admission =
@@ -19,6 +20,8 @@ export type AdmissionControl = {
   admit(token: string | null): Promise<Admission>;
   /** Verifies a newer token of a connected client. Returns a code if it is rejected. */
   check(token: string): Promise<{ claims: TokenClaims; holder: TokenHolder } | ChannelCode>;
+  /** Returns whether a token is signed and has not expired, without a look into the database. */
+  isSigned(token: string): Promise<boolean>;
 };
 
 type Dependencies = {
@@ -35,8 +38,7 @@ export function createAdmissionControl({
   limits,
   onError,
 }: Dependencies): AdmissionControl {
-  const connectionsByToken = new Map<string, number>();
-  let total = 0;
+  const places = createPlaces({ perKey: limits.perToken, overall: limits.overall });
 
   async function check(token: string): Promise<{ claims: TokenClaims; holder: TokenHolder } | ChannelCode> {
     if (token.length > MAX_TOKEN_LENGTH) return 'token_invalid';
@@ -51,30 +53,20 @@ export function createAdmissionControl({
     }
   }
 
-  function acquire(token: string): (() => void) | null {
-    const key = createHash('sha256').update(token).digest('base64');
-    const count = connectionsByToken.get(key) ?? 0;
-    if (total >= limits.overall || count >= limits.perToken) return null;
-    connectionsByToken.set(key, count + 1);
-    total += 1;
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      total -= 1;
-      const left = (connectionsByToken.get(key) ?? 1) - 1;
-      if (left === 0) connectionsByToken.delete(key);
-      else connectionsByToken.set(key, left);
-    };
-  }
-
   return {
     check,
+    async isSigned(token) {
+      if (token.length > MAX_TOKEN_LENGTH) return false;
+      return await tokens.verify(token).then(
+        () => true,
+        () => false,
+      );
+    },
     async admit(token) {
       if (token === null || token === '') return { ok: false, code: 'token_invalid' };
       const checked = await check(token);
       if (typeof checked === 'string') return { ok: false, code: checked };
-      const release = acquire(token);
+      const release = places.take(createHash('sha256').update(token).digest('base64'));
       return release ? { ok: true, ...checked, release } : { ok: false, code: 'too_many_connections' };
     },
   };

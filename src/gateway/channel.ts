@@ -8,9 +8,10 @@ import type { RunView } from '../domain/tasks/run-schemas.ts';
 import type { Tokens } from '../security/tokens.ts';
 import { createAdmissionControl, type ConnectionLimits } from './admission.ts';
 import { createClients } from './clients.ts';
+import { limitHandshakes, type HandshakeLimits } from './handshakes.ts';
 import { createListening } from './listening.ts';
 import { createMetricsRecorder } from './metrics.ts';
-import { createPlainTransport, refuseUpgrade } from './plain.ts';
+import { createPlainTransport, refuseRequest, refuseUpgrade } from './plain.ts';
 import { createRunFeeds } from './run-feeds.ts';
 import { createRunRooms } from './run-rooms.ts';
 import { createSocketIoTransport } from './socket-io.ts';
@@ -24,12 +25,17 @@ export type ChannelDependencies = {
   /** Queries the workflow; null if it does not respond in time. */
   askWorkflow(executionId: string): Promise<RunView | null>;
   limits: ConnectionLimits;
+  handshakes: HandshakeLimits;
+  /** Returns the address of the client of a request. */
+  addressOf(request: IncomingMessage): string;
   clock: () => Date;
   log: Logger;
   /** After this time in milliseconds, a client that receives nothing is disconnected. */
   stallMs?: number;
   /** How long a plain client may take to read the reason of a close, in milliseconds. */
   closeTimeoutMs?: number;
+  /** After this time in milliseconds, a Socket.IO client that has not authenticated is disconnected. */
+  handshakeMs?: number;
   /** How often a listener is renewed, in milliseconds. */
   renewalMs?: number;
 };
@@ -63,14 +69,40 @@ export function createChannel(deps: ChannelDependencies): Channel {
     { ...deps, admission, rooms, handlers: listening.handlers },
     { notifications, metrics },
   );
-  const socketIo = createSocketIoTransport(clients);
+  const begin = limitHandshakes({
+    limits: deps.handshakes,
+    addressOf: deps.addressOf,
+    isSigned: admission.isSigned,
+  });
+  const socketIo = createSocketIoTransport(clients, deps.handshakeMs);
   const plain = createPlainTransport(clients);
   let isClosing = false;
+
+  async function beginRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const end = hasSession(request) ? () => {} : await begin(request);
+    if (end) return socketIo.handleRequest(request, response, end);
+    metrics.dropped('too_many_handshakes');
+    refuseRequest(response, 'too_many_handshakes');
+  }
+
+  async function beginUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    const isSocketIo = speaksSocketIo(request);
+    const end = isSocketIo && hasSession(request) ? () => {} : await begin(request);
+    if (!end) {
+      metrics.dropped('too_many_handshakes');
+      refuseUpgrade(socket, 'too_many_handshakes');
+    } else if (isSocketIo) {
+      socketIo.handleUpgrade(request, socket, head, end);
+    } else {
+      await plain.handleUpgrade(request, socket, head).finally(end);
+    }
+  }
 
   return {
     isFor: ({ url }) => isChannelUrl(url),
     handleRequest(request, response) {
-      if (speaksSocketIo(request)) return socketIo.handleRequest(request, response);
+      if (speaksSocketIo(request)) return void beginRequest(request, response);
       const detail = 'This address accepts only WebSocket and Socket.IO.';
       response.writeHead(426, {
         Upgrade: 'websocket',
@@ -86,8 +118,7 @@ export function createChannel(deps: ChannelDependencies): Channel {
         socket.on('error', () => socket.destroy());
         socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       } else if (isClosing) refuseUpgrade(socket, 'server_stopping', 503);
-      else if (speaksSocketIo(request)) socketIo.handleUpgrade(request, socket, head);
-      else void plain.handleUpgrade(request, socket, head);
+      else void beginUpgrade(request, socket, head);
     },
     statistics: () => metrics.read({ workflow: rooms.workflow.count(), webhook: rooms.webhook.count() }),
     async close() {
@@ -106,6 +137,15 @@ function isChannelUrl(url = ''): boolean {
 }
 
 /** Socket.IO clients send the revision of Engine.IO in each URL. */
-function speaksSocketIo({ url = '' }: IncomingMessage): boolean {
-  return new URL(url, 'http://channel').searchParams.has('EIO');
+function speaksSocketIo(request: IncomingMessage): boolean {
+  return hasParameter(request, 'EIO');
+}
+
+/** Returns whether a request of Socket.IO belongs to a session that exists or existed. */
+function hasSession(request: IncomingMessage): boolean {
+  return hasParameter(request, 'sid');
+}
+
+function hasParameter({ url = '' }: IncomingMessage, name: string): boolean {
+  return new URL(url, 'http://channel').searchParams.has(name);
 }

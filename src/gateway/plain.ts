@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES, type IncomingMessage } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import { CHANNEL_CODES, type ChannelCode } from '../domain/channel/channel.ts';
@@ -22,7 +22,11 @@ const HEARTBEAT_MS = 25_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /** HTTP statuses of rejected connections, and WebSocket codes (RFC 6455, section 7.4.1) of closed ones. */
-const REFUSED_STATUS: Partial<Record<ChannelCode, number>> = { too_many_connections: 429, unavailable: 503 };
+const REFUSED_STATUS: Partial<Record<ChannelCode, number>> = {
+  too_many_connections: 429,
+  too_many_handshakes: 429,
+  unavailable: 503,
+};
 const POLICY_VIOLATION = 1008;
 const CLOSE_CODES: Partial<Record<ChannelCode, number>> = {
   server_stopping: 1012,
@@ -125,25 +129,37 @@ function parseMessage(data: RawData): ParsedMessage {
 }
 
 /** Rejects a connection before the upgrade, with a problem as in the API (RFC 9457). */
-export function refuseUpgrade(socket: Duplex, code: ChannelCode, status = REFUSED_STATUS[code] ?? 401): void {
+export function refuseUpgrade(socket: Duplex, code: ChannelCode, status = statusOf(code)): void {
+  const { headers, body } = refusal(code, status);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+  // A client that does not close its side would keep the connection.
+  setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
+}
+
+/** Rejects a connection by long polling in the same way. */
+export function refuseRequest(response: ServerResponse, code: ChannelCode): void {
+  const { headers, body } = refusal(code, statusOf(code));
+  response.writeHead(statusOf(code), headers).end(body);
+}
+
+function statusOf(code: ChannelCode): number {
+  return REFUSED_STATUS[code] ?? 401;
+}
+
+function refusal(code: ChannelCode, status: number): { headers: Record<string, string>; body: string } {
   const title = STATUS_CODES[status] ?? '';
-  const body = JSON.stringify({
-    type: `/problems/${code}`,
-    title,
-    status,
-    detail: CHANNEL_CODES[code],
-    code,
-  });
-  const lines = [
-    `HTTP/1.1 ${status} ${title}`,
-    'Content-Type: application/problem+json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-    'Cache-Control: no-store',
-    'X-Content-Type-Options: nosniff',
+  const detail = CHANNEL_CODES[code];
+  const body = JSON.stringify({ type: `/problems/${code}`, title, status, detail, code });
+  const headers = {
+    'Content-Type': 'application/problem+json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
     ...(status === 401
-      ? [`WWW-Authenticate: Bearer realm="baton", error="invalid_token"`]
-      : ['Retry-After: 5']),
-  ];
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+      ? { 'WWW-Authenticate': 'Bearer realm="baton", error="invalid_token"' }
+      : { 'Retry-After': '5' }),
+  };
+  return { headers, body };
 }

@@ -1,6 +1,8 @@
 import { Client, Connection } from '@temporalio/client';
 import type { Logger } from 'pino';
+import { addressOfRequest } from '../api/http/client-address.ts';
 import { startNotifications } from '../database/common/notifications.ts';
+import { createAddressSet } from '../outbound/address-guard.ts';
 import { readProcessConfiguration, type GatewayConfiguration } from '../runtime/process-configuration.ts';
 import { dataConverterOf } from '../runtime/data-converter.ts';
 import { openFoundation } from '../runtime/foundation.ts';
@@ -53,12 +55,15 @@ export async function startGateway(
   // Only for queries, so neither eager starts nor search attributes matter.
   const control = createTaskControl({ client, taskQueue, eagerStart: false, searchable: false });
   const clock = () => new Date();
+  const trustedProxies = createAddressSet(configuration.trustedProxies);
   const channel = createChannel({
     database,
     notifications,
     tokens: createTokens(tokenKeys, externalProviderOf(configuration), clock),
     askWorkflow: (id) => control.view(id),
     limits: configuration.channelConnections,
+    handshakes: configuration.channelHandshakes,
+    addressOf: (request) => addressOfRequest(request, trustedProxies),
     clock,
     log,
   });

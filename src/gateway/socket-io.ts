@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { Server as Engine } from 'engine.io';
 import { Server, type Socket } from 'socket.io';
 import { CHANNEL_CODES, type ChannelCode } from '../domain/channel/channel.ts';
-import { MAX_CHANNEL_MESSAGE_BYTES } from '../domain/common/limits.ts';
+import { HANDSHAKE_MS, MAX_CHANNEL_MESSAGE_BYTES } from '../domain/common/limits.ts';
 import { tokenOf } from './admission.ts';
 import type { Connection } from './connection.ts';
 import type { Clients } from './clients.ts';
@@ -12,20 +12,20 @@ import { Pending } from './pending.ts';
 
 /** The transport for Socket.IO (protocol 5 over Engine.IO 4), by long polling or WebSocket. */
 export type SocketIoTransport = {
-  handleRequest(request: IncomingMessage, response: ServerResponse): void;
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** `endHandshake` is called once the connection has authenticated or is closed. */
+  handleRequest(request: IncomingMessage, response: ServerResponse, endHandshake: () => void): void;
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, endHandshake: () => void): void;
   close(): Promise<void>;
 };
 
-/** A client that does not join a namespace within this time is disconnected, in milliseconds. */
-const CONNECT_TIMEOUT_MS = 10_000;
 /** A client that does not close after a goodbye is disconnected after this time, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 2_000;
 /** How long a rejected client may read the reason, in milliseconds. */
 const REFUSAL_READ_MS = 500;
 
-export function createSocketIoTransport(clients: Clients): SocketIoTransport {
-  const io = new Server({ connectTimeout: CONNECT_TIMEOUT_MS, serveClient: false });
+/** `handshakeMs`: after this time, a client that has not authenticated is disconnected. */
+export function createSocketIoTransport(clients: Clients, handshakeMs = HANDSHAKE_MS): SocketIoTransport {
+  const io = new Server({ serveClient: false });
   const engine = new Engine({
     maxHttpBufferSize: MAX_CHANNEL_MESSAGE_BYTES,
     // Clients authenticate with a token that browsers do not send by themselves, so any origin is allowed.
@@ -33,14 +33,22 @@ export function createSocketIoTransport(clients: Clients): SocketIoTransport {
     perMessageDeflate: false,
   });
   io.bind(engine);
+  const handshakes = createHandshakes(handshakeMs);
+  engine.on('connection', handshakes.connected);
+  const authenticating = new WeakSet<Socket['conn']>();
   async function authenticate(socket: Socket, next: (error?: Error) => void): Promise<void> {
     const offered: unknown = socket.handshake.auth['token'];
     const token = tokenOf(socket.request) ?? (typeof offered === 'string' ? offered : null);
+    // Clients wait for the result. Many attempts at once would be many reads of the database for one handshake.
+    if (authenticating.has(socket.conn)) return socket.conn.close(true);
+    authenticating.add(socket.conn);
     const admitted = await clients.admit(token);
+    authenticating.delete(socket.conn);
     if (admitted.ok) {
       // A client that has already disconnected never gets the connection event, so the place is released here.
       if (socket.conn.readyState !== 'open') return admitted.release();
       socket.conn.once('close', admitted.release);
+      handshakes.authenticated(socket.conn);
       socket.data = admitted;
       return next();
     }
@@ -51,7 +59,11 @@ export function createSocketIoTransport(clients: Clients): SocketIoTransport {
   io.use((socket, next) => void authenticate(socket, next));
   io.on('connection', (socket) => {
     const session = clients.enter(connectionOf(socket), socket.data);
-    socket.on('disconnect', () => clients.leave(session));
+    socket.on('disconnect', (reason) => {
+      clients.leave(session);
+      // Otherwise the client would keep a connection that no limit counts.
+      if (reason === 'client namespace disconnect') socket.conn.close(true);
+    });
     socket.onAny((name: unknown, ...given: unknown[]) => {
       const acknowledge = given.at(-1);
       // The protocol allows numbers as names.
@@ -63,10 +75,47 @@ export function createSocketIoTransport(clients: Clients): SocketIoTransport {
     });
   });
   return {
-    handleRequest: (request, response) => engine.handleRequest(request, response),
-    handleUpgrade: (request, socket, head) => engine.handleUpgrade(request, socket, head),
+    handleRequest(request, response, endHandshake) {
+      handshakes.begin(request, response, endHandshake);
+      engine.handleRequest(request, response);
+    },
+    handleUpgrade(request, socket, head, endHandshake) {
+      handshakes.begin(request, socket, endHandshake);
+      engine.handleUpgrade(request, socket, head);
+    },
     async close() {
       await io.close();
+    },
+  };
+}
+
+/** Follows each handshake from its request to the connection that the request creates, and ends it once. */
+function createHandshakes(limitMs: number) {
+  const begun = new WeakMap<IncomingMessage, () => void>();
+  const open = new WeakMap<object, () => void>();
+  return {
+    begin(request: IncomingMessage, carrier: ServerResponse | Duplex, end: () => void): void {
+      begun.set(request, end);
+      // Without a connection, for example because the request is not valid.
+      carrier.once('close', () => {
+        if (begun.delete(request)) end();
+      });
+    },
+    connected(conn: Socket['conn']): void {
+      const { request } = conn;
+      const end = begun.get(request);
+      begun.delete(request);
+      // Discards what waits for the client: one that does not poll would not close.
+      const timer = setTimeout(() => conn.close(true), limitMs).unref();
+      const finish = () => {
+        clearTimeout(timer);
+        end?.();
+      };
+      open.set(conn, finish);
+      conn.once('close', finish);
+    },
+    authenticated(conn: Socket['conn']): void {
+      open.get(conn)?.();
     },
   };
 }

@@ -4,8 +4,11 @@ import {
   CONCURRENT_ATTEMPTS,
   MAX_CONNECTIONS,
   MAX_CONNECTIONS_PER_TOKEN,
+  MAX_HANDSHAKES,
+  MAX_HANDSHAKES_PER_ADDRESS,
   MAX_WEBHOOKS,
 } from '../domain/common/limits.ts';
+import { isLoopback } from '../domain/common/loopback.ts';
 import { createAddressSet } from '../outbound/address-guard.ts';
 import { MAX_EVENTS_PER_REQUEST, SIGN_INS_PER_MINUTE } from '../domain/common/limits.ts';
 import { modelName } from '../agents/agent-settings.ts';
@@ -65,6 +68,8 @@ export type Configuration = {
   channelInApi: boolean;
   /** Maximum number of channel connections, for one token and in one process. */
   channelConnections: { perToken: number; overall: number };
+  /** Maximum number of channel connections that have not authenticated, for one address and in one process. */
+  channelHandshakes: { perAddress: number; overall: number };
   /** Source addresses of deliveries as documented for receivers: ranges of one address each, in CIDR form. */
   sourceAddresses: string[];
   /** Ranges of proxies whose `X-Forwarded-For` counts. */
@@ -211,6 +216,8 @@ export const environmentSchema = z.object({
   CHANNEL_IN_API: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   CHANNEL_CONNECTIONS_PER_TOKEN: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS_PER_TOKEN),
   CHANNEL_CONNECTIONS: wholeNumber(1, 1_000_000).default(MAX_CONNECTIONS),
+  CHANNEL_HANDSHAKES_PER_ADDRESS: wholeNumber(1, 1_000_000).default(MAX_HANDSHAKES_PER_ADDRESS),
+  CHANNEL_HANDSHAKES: wholeNumber(1, 1_000_000).default(MAX_HANDSHAKES),
   SOURCE_ADDRESSES: addresses().default([]),
   TRUSTED_PROXIES: ranges().default([]),
   JWKS_URL: secureUrl().optional(),
@@ -380,6 +387,10 @@ function configurationOf(values: z.infer<typeof environmentSchema>): Configurati
       perToken: values.CHANNEL_CONNECTIONS_PER_TOKEN,
       overall: values.CHANNEL_CONNECTIONS,
     },
+    channelHandshakes: {
+      perAddress: values.CHANNEL_HANDSHAKES_PER_ADDRESS,
+      overall: values.CHANNEL_HANDSHAKES,
+    },
     sourceAddresses: values.SOURCE_ADDRESSES,
     trustedProxies: values.TRUSTED_PROXIES,
     identityProvider: identityProviderOf(values),
@@ -489,10 +500,6 @@ function domains() {
     context.addIssue({ code: 'custom', message });
     return [];
   });
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 /** Allows a burst of two seconds, and at least one whole request. */

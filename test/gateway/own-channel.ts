@@ -19,7 +19,7 @@ type OwnChannel = {
 /** Starts the channel of a world once more, with other times than the real one. */
 export async function startOwnChannel(
   world: World,
-  times: { stallMs?: number; goodbyeMs?: number; signMs?: number },
+  times: { stallMs?: number; goodbyeMs?: number; signMs?: number; handshakeMs?: number },
 ): Promise<OwnChannel> {
   const { configuration, database } = world;
   const clock = () => new Date();
@@ -31,6 +31,8 @@ export async function startOwnChannel(
     tokens: createTokens(configuration.tokenKeys, null, clock),
     askWorkflow: async () => null,
     limits: configuration.channelConnections,
+    handshakes: configuration.channelHandshakes,
+    addressOf: ({ socket }) => socket.remoteAddress ?? '',
     clock,
     log,
     ...times,

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Context, Next } from 'koa';
 import type { AddressSet } from '../../outbound/address-guard.ts';
 import { parseAddress } from '../../outbound/ip-address.ts';
@@ -5,10 +6,15 @@ import { parseAddress } from '../../outbound/ip-address.ts';
 /** Returns a middleware that sets `context.ip` to the address of the client, see {@link clientAddress}. */
 export function clientAddresses(trusted: AddressSet) {
   return async (context: Context, next: Next): Promise<void> => {
-    const remote = context.req.socket.remoteAddress ?? '';
-    context.request.ip = clientAddress(remote, context.get('X-Forwarded-For'), trusted);
+    context.request.ip = addressOfRequest(context.req, trusted);
     await next();
   };
+}
+
+/** Returns the address of the client of a request, see {@link clientAddress}. */
+export function addressOfRequest({ socket, headers }: IncomingMessage, trusted: AddressSet): string {
+  const forwardedFor = [headers['x-forwarded-for'] ?? ''].flat().join(',');
+  return clientAddress(socket.remoteAddress ?? '', forwardedFor, trusted);
 }
 
 /**

@@ -75,6 +75,11 @@ export const MAX_DATA_DEPTH = 64;
 /** Concurrent channel connections per token and per process, unless configured otherwise. */
 export const MAX_CONNECTIONS_PER_TOKEN = 1_000;
 export const MAX_CONNECTIONS = 10_000;
+/** Channel connections that have not authenticated, per address and per process, unless configured otherwise. */
+export const MAX_HANDSHAKES_PER_ADDRESS = 200;
+export const MAX_HANDSHAKES = 2_000;
+/** Time in which a channel connection must authenticate, in milliseconds. */
+export const HANDSHAKE_MS = 10_000;
 /** Rooms per channel connection. */
 export const MAX_ROOMS = 100;
 /** Size of a client message on the channel, in bytes. The `answer` of a listener is the largest. */
