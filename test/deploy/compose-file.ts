@@ -19,7 +19,7 @@ export type ComposeFile = {
 };
 
 /** `${NAME}`, `${NAME:-default}`, `${NAME:?what to do}`. */
-const VARIABLE = /\$\{([A-Z_]+)(?::([-?])([^}]*))?\}/g;
+const VARIABLE = /\$\{([A-Z0-9_]+)(?::([-?])([^}]*))?\}/g;
 
 /** The names of all variables in a text; `needed`: those that must not be empty. */
 export function variablesIn(text: string): { all: Set<string>; needed: Set<string> } {

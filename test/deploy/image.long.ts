@@ -29,7 +29,11 @@ describe('the container file', () => {
   it('passes hadolint', async function () {
     this.timeout(320_000);
     const hadolint = await pythonTool('hadolint');
-    await promisify(execFile)(hadolint, ['--no-color', inCheckout('deploy', 'Containerfile')]);
+    const files = [
+      inCheckout('deploy', 'Containerfile'),
+      inCheckout('deploy', 'compose', 'proxy.Containerfile'),
+    ];
+    await promisify(execFile)(hadolint, ['--no-color', ...files]);
   });
 
   it('pins the base image, runs as an unprivileged user, and stops with SIGTERM', () => {

@@ -64,7 +64,11 @@ describe('the environment variables in deploy/', () => {
     const ofBackings = [
       'BATON_DATABASE_PASSWORD',
       'BATON_IMAGE',
+      'BATON_PROXY_IMAGE',
       'POSTGRES_PASSWORD',
+      'PROXY_HANDSHAKES_PER_10_S',
+      'PROXY_REQUESTS_PER_SECOND',
+      'PROXY_SIGN_INS_PER_MINUTE',
       'TEMPORAL_DATABASE_PASSWORD',
     ];
     assert.deepEqual(others.toSorted(), ofBackings);
