@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
+import { parse } from 'yaml';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { pythonTool } from '../../dev/services/python-tools.ts';
-import { readConfiguration } from '../../src/runtime/configuration.ts';
+import { readProcessConfiguration, type ProcessName } from '../../src/runtime/process-configuration.ts';
 import { taskQueues } from '../../src/temporal/task-messages.ts';
 import { manifestsOf, selects, yamlFilesOf, type Manifest } from './manifests.ts';
+import { middlewareSchema } from './middleware-schema.ts';
 import { scaledObjectSchema } from './scaled-object-schema.ts';
 
 const inKubernetes = (...parts: string[]) => inCheckout('deploy', 'kubernetes', ...parts);
@@ -17,9 +19,18 @@ const baseFiles = yamlFilesOf(inKubernetes('base')).filter((path) => !path.endsW
 const base = baseFiles.flatMap(manifestsOf);
 const scaled = manifestsOf(inKubernetes('keda', 'scaled-objects.yaml'));
 const secrets = manifestsOf(inKubernetes('secret.example.yaml'));
+const traefik = manifestsOf(inKubernetes('traefik', 'limits.yaml'));
 const [kustomization] = manifestsOf(inKubernetes('base', 'kustomization.yaml'));
 const [overlay] = manifestsOf(inKubernetes('keda', 'kustomization.yaml'));
 
+/** The Secrets that each process gets; with a question mark: the process also starts without it. */
+const SECRETS_OF: Readonly<Record<string, readonly string[]>> = {
+  api: ['baton-database', 'baton-sealing', 'baton-tokens', 'baton-temporal?', 'baton-api?', 'baton-mail?'],
+  gateway: ['baton-database', 'baton-tokens', 'baton-temporal?'],
+  'task-worker': ['baton-database', 'baton-sealing', 'baton-temporal?', 'baton-models?'],
+  'delivery-worker': ['baton-database', 'baton-sealing', 'baton-temporal?', 'baton-mail?'],
+  migrate: ['baton-database'],
+};
 const SERVING = ['api', 'gateway'];
 const WORKING = ['delivery-worker', 'task-worker'];
 /** What a process gives itself to end, in `src/runtime/process.ts`. */
@@ -31,6 +42,18 @@ const deployments = ofKind('Deployment');
 const configuration = ofKind('ConfigMap')[0]?.['data'] as Record<string, string>;
 const podOf = (one: Manifest) => one['spec'].template;
 const containerOf = (one: Manifest) => podOf(one).spec.containers[0];
+
+/** The variables of Secrets, with values. */
+function filled(wanted: readonly string[]): Record<string, string> {
+  const values: Record<string, string> = {
+    DATABASE_URL: 'postgresql://baton:x@db.example.com/baton',
+    BATON_SEALING_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+    BATON_TOKEN_KEYS: `k1:${Buffer.alloc(32, 2).toString('base64')}`,
+  };
+  const some = secrets.filter(({ metadata }) => wanted.includes(metadata.name));
+  const variables = some.flatMap(({ stringData }) => Object.keys(stringData));
+  return Object.fromEntries(variables.map((name) => [name, values[name] ?? '']));
+}
 
 describe('the Kubernetes manifests', () => {
   it('match the Kubernetes schemas strictly', async function () {
@@ -58,7 +81,7 @@ describe('the Kubernetes manifests', () => {
     assert.deepEqual(kustomization?.['images'], [
       { name: 'baton', newName: 'registry.example.com/baton', newTag: version },
     ]);
-    for (const { metadata } of [...base, ...scaled, ...secrets])
+    for (const { metadata } of [...base, ...scaled, ...secrets, ...traefik])
       assert.equal(metadata.namespace ?? metadata.name, 'baton');
   });
 
@@ -175,28 +198,34 @@ describe('the Kubernetes manifests', () => {
     }
   });
 
-  it('contain a valid configuration for every process', () => {
-    const ring = `k1:${Buffer.alloc(32, 1).toString('base64')}`;
-    const [secret] = secrets;
-    const filled: Record<string, string> = {
-      ...secret?.['stringData'],
-      DATABASE_URL: 'postgresql://baton:x@db.example.com/baton',
-      BATON_SEALING_KEYS: ring,
-      BATON_TOKEN_KEYS: ring,
-    };
-    assert.deepEqual(Object.keys(filled), Object.keys(secret?.['stringData']));
-    const read = readConfiguration({ ...configuration, ...filled });
-    assert.equal(read.channelInApi, false);
-    assert.throws(() => readConfiguration(configuration), /DATABASE_URL[\s\S]*BATON_SEALING_KEYS/);
+  it('give each process its Secrets and no others, and a valid configuration', () => {
     for (const one of [...deployments, ...ofKind('Job')]) {
+      const { name } = one.metadata;
       const from = containerOf(one).envFrom as Record<string, { name: string; optional?: boolean }>[];
-      const sources = from.map((source) => JSON.stringify(source));
-      const models = '{"secretRef":{"name":"baton-models","optional":true}}';
-      const both = ['{"configMapRef":{"name":"baton"}}', '{"secretRef":{"name":"baton"}}'];
-      assert.deepEqual(sources, one.metadata.name === 'task-worker' ? [...both, models] : both);
+      const [first, ...others] = from;
+      assert.deepEqual(first, { configMapRef: { name: 'baton' } });
+      const given = others.map(({ secretRef }) => `${secretRef?.name}${secretRef?.optional ? '?' : ''}`);
+      assert.deepEqual(given, SECRETS_OF[name], name);
+      const needed = given.filter((secret) => !secret.endsWith('?'));
+      if (name === 'migrate') continue;
+      const read = (values: Record<string, string>) =>
+        readProcessConfiguration(name as ProcessName, { ...configuration, ...values });
+      assert.equal(read(filled(needed)).channelInApi, false);
+      for (const secret of needed) {
+        const rest = filled(needed.filter((other) => other !== secret));
+        const missing = new RegExp(Object.keys(filled([secret])).join('|'));
+        assert.throws(() => read(rest), missing, `${name}, ${secret}`);
+      }
     }
-    assert.deepEqual(names(secrets), ['baton', 'baton-models']);
+  });
+
+  it('name each secret once, without a value', () => {
+    const named = new Set(Object.values(SECRETS_OF).flatMap((all) => all.map((one) => one.replace('?', ''))));
+    assert.deepEqual(names(secrets), [...named].toSorted());
     for (const { stringData } of secrets) assert.deepEqual(new Set(Object.values(stringData)), new Set(['']));
+    const variables = secrets.flatMap(({ stringData }) => Object.keys(stringData));
+    assert.equal(new Set(variables).size, variables.length);
+    for (const variable of variables) assert.ok(!(variable in configuration), variable);
   });
 
   it('route the live channel to the gateways and all other requests to the API, over TLS', () => {
@@ -210,5 +239,34 @@ describe('the Kubernetes manifests', () => {
       ['/ws', 'gateway'],
       ['/', 'api'],
     ]);
+  });
+
+  it('limit requests of an address with Traefik, sign-ins more strictly, by middlewares that exist', () => {
+    const judge = new Ajv({ allErrors: true }).compile(middlewareSchema);
+    const middlewares = ofKind('Middleware', traefik);
+    for (const one of middlewares) assert.ok(judge(one), JSON.stringify(judge.errors));
+    const rates = Object.fromEntries(
+      middlewares.map(({ metadata, spec }) => [metadata.name, spec.rateLimit?.average]),
+    );
+    assert.deepEqual(rates, { requests: 1_000, connections: undefined, 'sign-ins': 60 });
+    const [component] = manifestsOf(inKubernetes('traefik', 'kustomization.yaml'));
+    const [{ target, patch }] = (component as Manifest)['patches'];
+    assert.deepEqual(target, { kind: 'Ingress', name: 'baton' });
+    const [signIns] = ofKind('Ingress', traefik);
+    for (const { metadata } of [parse(patch) as Manifest, signIns as Manifest]) {
+      const used = metadata.annotations['traefik.ingress.kubernetes.io/router.middlewares'] as string;
+      for (const one of used.split(','))
+        assert.ok(
+          names(middlewares).some((name) => one === `baton-${name}@kubernetescrd`),
+          one,
+        );
+    }
+    const [ingress] = ofKind('Ingress');
+    const [mine] = (signIns as Manifest)['spec'].rules;
+    assert.equal(mine.host, ingress?.['spec'].rules[0].host);
+    assert.deepEqual(
+      mine.http.paths.map(({ path }: { path: string }) => path),
+      ['/api/v1/session', '/api/v1/me/password', '/api/v1/invitations/accept', '/api/v1/openid'],
+    );
   });
 });

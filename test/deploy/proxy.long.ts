@@ -51,8 +51,11 @@ describe('the proxy of the compose file', () => {
   });
 
   after(async () => {
-    for (const child of running) child.kill();
-    await Promise.all(running.map((child) => child.exitCode ?? once(child, 'exit')));
+    await Promise.all(
+      running.map(async (child) => {
+        if (child.kill()) await once(child, 'exit');
+      }),
+    );
     upstream?.close();
     if (folder) rmSync(folder, { recursive: true, force: true });
   });

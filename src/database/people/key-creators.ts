@@ -1,6 +1,6 @@
 import { LockMode, type InferEntity } from '@mikro-orm/core';
 import type { EntityManager } from './audit.ts';
-import { ApiKey, Member, User } from './entities.ts';
+import { Member, User, type ApiKey } from './entities.ts';
 
 /** A key as the database stores it. */
 export type StoredKey = InferEntity<typeof ApiKey>;

@@ -101,7 +101,7 @@ export type KeyPlan = {
   now: Date;
 };
 
-/** Stores a key and its audit entry. Returns null if the person was removed from the workspace meanwhile. */
+/** Stores a key and its audit entry. Returns null if the person is not a member anymore. */
 export async function createKey(database: Database, plan: KeyPlan): Promise<ApiKeyRow | null> {
   return await database.em.fork().transactional(async (em) => {
     if (!(await lockCreator(em, plan))) return null;
