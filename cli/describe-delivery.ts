@@ -31,10 +31,22 @@ export function describeDeliveries(deliveries: readonly Delivery[]): string {
     took(delivery.response_ms),
     delivery.attempts_count,
     delivery.next_attempt_at,
+    delivery.scheduled_at,
     delivery.created_at,
     (delivery.test ? 'test' : delivery.reason) ?? '',
   ]);
-  const headings = ['DELIVERY', 'STATUS', 'EVENT', 'ANSWER', 'TOOK', 'ATTEMPTS', 'NEXT', 'SINCE', ''];
+  const headings = [
+    'DELIVERY',
+    'STATUS',
+    'EVENT',
+    'ANSWER',
+    'TOOK',
+    'ATTEMPTS',
+    'NEXT',
+    'SCHEDULED',
+    'SINCE',
+    '',
+  ];
   return table(headings, rows);
 }
 
@@ -48,6 +60,7 @@ export function describeDelivery(delivery: DeliveryDetail, shown?: number): stri
     ['Reason', delivery.reason],
     ['Since', delivery.created_at],
     ['Next attempt', delivery.next_attempt_at],
+    ['Scheduled retry', delivery.scheduled_at],
   ]);
   const rows = delivery.attempts.map((attempt) => [
     attempt.number,

@@ -46,6 +46,15 @@ export function addDeliveryCommands(program: Command): void {
       output.document(answer);
       output.line(`${id} will be retried ${when === undefined ? 'now' : `at ${when}`}`);
     });
+  delivery
+    .command('cancel-retry <delivery-id>')
+    .description('Cancel the scheduled retry of a delivery')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { api, output } = contextOf(command);
+      await api().call('DELETE', `/api/v1/deliveries/${idOf('delivery', id)}/retry`);
+      output.document({ delivery_id: id, scheduled_at: null });
+      output.line(`The scheduled retry of ${id} is cancelled`);
+    });
   addRecover(delivery);
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
+import { addScheduled } from '../database/webhooks/scheduled-retries.ts';
 import { readDeliveries, MANY_CHANGED, listNewestDeliveries } from '../database/webhooks/watched-webhooks.ts';
 import { findWebhook } from '../database/webhooks/webhooks.ts';
 import { presentListed } from '../domain/webhooks/delivery-view.ts';
@@ -83,7 +84,7 @@ export function createWebhookFeeds(deps: Dependencies, viewers: ReadonlySet<Webh
 
   async function sendDeliveries(batch: Batch): Promise<void> {
     if (batch.size === 0) return;
-    for (const row of await readDeliveries(database, [...batch.keys()])) {
+    for (const row of await addScheduled(database, await readDeliveries(database, [...batch.keys()]))) {
       const delivery = presentListed(row, row.words);
       const event = { type: 'delivery.changed' as const, webhook_id: row.webhook_id, delivery };
       const message = Message.of('event', event);

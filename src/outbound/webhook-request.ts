@@ -64,7 +64,10 @@ export function withoutSignatures(headers: Headers): Headers {
 }
 
 function maskHeaders(headers: Headers, names: readonly string[]): Headers {
-  const masked = Object.entries(headers).map(([name, value]) => [name, names.includes(name) ? MASKED : value]);
+  const masked = Object.entries(headers).map(([name, value]) => [
+    name,
+    names.includes(name) ? MASKED : value,
+  ]);
   return Object.fromEntries(masked) as Headers;
 }
 

@@ -7,6 +7,7 @@ import {
   listUnstartedRetries,
 } from '../database/webhooks/dispatch.ts';
 import { listUnfinishedGroups, listUnstartedGroups, markGroupsStarted } from '../database/webhooks/events.ts';
+import { listOverdueRetries } from '../database/webhooks/scheduled-retries.ts';
 import { listWebhooksWithWaiting, setWaitingAside } from '../database/webhooks/waiting-deliveries.ts';
 import { listUnmailedOccasions } from '../database/people/notices.ts';
 import { countNextGroups, type StoredGroup } from '../domain/webhooks/dispatch-batches.ts';
@@ -32,6 +33,8 @@ const IN_PROGRESS_MS = 3_000;
 const BACKLOG_MS = 15_000;
 /** How far back notices without mails are searched, in milliseconds. */
 const NOTICE_MS = 3_600_000;
+/** Time in which the workflow of a scheduled retry starts it, in milliseconds. */
+const OVERDUE_MS = 60_000;
 const BATCH = 500;
 /** Maximum number of batches of groups in a turn. */
 const ROUNDS = 20;
@@ -134,6 +137,26 @@ export async function retryForgotten({
       await markRetriesStarted(database, [id]);
       onAction?.('retry_started');
       log.warn({ delivery_id: id }, 'started the retries of a delivery after its worker was interrupted');
+    },
+  );
+}
+
+/** Starts scheduled retries that are overdue and have no open workflow. */
+export async function startOverdueRetries({
+  database,
+  deliveryControl,
+  clock,
+  log,
+  onAction,
+}: DeliveryDependencies): Promise<void> {
+  await forEachRow(
+    await listOverdueRetries(database, before(clock, OVERDUE_MS), BATCH),
+    ({ token }) => token,
+    async ({ deliveryId, token, attempts }) => {
+      const input = { deliveryId, trigger: 'manual', token, attempts, scheduled: true } as const;
+      if ((await deliveryControl.attemptOverdue(input)) === 'known') return;
+      onAction?.('scheduled_retry_started');
+      log.warn({ delivery_id: deliveryId }, 'started a scheduled retry that was overdue');
     },
   );
 }

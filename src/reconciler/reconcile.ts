@@ -54,6 +54,7 @@ export const RECONCILER_ACTIONS = [
   'callback_started',
   'group_started',
   'retry_started',
+  'scheduled_retry_started',
   'backlog_drained',
 ] as const;
 export type ReconcilerAction = (typeof RECONCILER_ACTIONS)[number];

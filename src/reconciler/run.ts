@@ -8,6 +8,7 @@ import {
   renewAbandoned,
   retryForgotten,
   setForgottenAside,
+  startOverdueRetries,
   type DeliveryDependencies,
 } from './forgotten-deliveries.ts';
 import {
@@ -63,6 +64,7 @@ const SWEEP_PARTS: readonly Part[] = [
   renewAbandoned,
   setForgottenAside,
   drainForgotten,
+  startOverdueRetries,
   notifyForgotten,
   removeExpired,
   deleteOldRequests,

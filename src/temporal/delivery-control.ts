@@ -1,5 +1,6 @@
 import {
   WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
   type Client,
   type WorkflowStartOptions,
 } from '@temporalio/client';
@@ -44,7 +45,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     type: string,
     workflowId: string,
     input: object,
-    options: Pick<WorkflowStartOptions, 'startDelay' | 'priority'> = {},
+    options: Pick<WorkflowStartOptions, 'startDelay' | 'priority' | 'workflowIdReusePolicy'> = {},
   ): Promise<'started' | 'known'> {
     try {
       await within(START_LIMIT_MS, () =>
@@ -119,6 +120,27 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
       const priority = { priorityKey: PRIORITIES.attempt };
       const options = { priority, ...(delayMs > 0 ? { startDelay: Math.round(delayMs) } : {}) };
       await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, options);
+    },
+
+    /**
+     * Starts a scheduled attempt that is overdue, unless its workflow is open. Even if an earlier workflow has ended.
+     * @throws EngineUnavailable | EngineUncertain
+     */
+    async attemptOverdue(input: AttemptInput): Promise<'started' | 'known'> {
+      const priority = { priorityKey: PRIORITIES.attempt };
+      const options = { priority, workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const };
+      return await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, options);
+    },
+
+    /** Ends the workflow of a scheduled attempt that will not be made. Does nothing if it has ended. */
+    async endAttempt(token: string, reason: string): Promise<void> {
+      try {
+        const handle = client.workflow.getHandle(attemptWorkflowId(token));
+        await within(CALL_LIMIT_MS, () => handle.terminate(reason));
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return;
+        throw new EngineUnavailable('Temporal did not end the attempt', { cause: error });
+      }
     },
 
     /**

@@ -22,9 +22,16 @@ export type BacklogInput = { webhookId: string };
 export type DeliveryInput = { deliveryId: string; generation: number };
 /**
  * One attempt outside the schedule. `token` is the id of the request, a UUID of version 7. `attempts` is the number of
- * recorded attempts of the delivery at the time of the request; it is missing in requests to previous versions.
+ * recorded attempts of the delivery at the time of the request; it is missing in requests to previous versions. A
+ * `scheduled` attempt is made only if the database has it as a scheduled retry with this token.
  */
-export type AttemptInput = { deliveryId: string; trigger: AttemptTrigger; token: string; attempts?: number };
+export type AttemptInput = {
+  deliveryId: string;
+  trigger: AttemptTrigger;
+  token: string;
+  attempts?: number;
+  scheduled?: true;
+};
 /** The reason of a mail: a disabled webhook or an escalated run. Times are ISO 8601. */
 export type NotifyInput =
   | { webhookId: string; disabledAt: string }

@@ -111,6 +111,7 @@ describe('deliveries over HTTP', () => {
           response_ms: null,
           attempts_count: 1,
           next_attempt_at: null,
+          scheduled_at: null,
           reason: null,
           created_at: null,
           about: 'iss_481 SHOP-142 The cart forgets its coupon Ben Alvarez',

@@ -265,6 +265,15 @@ describe('webhooks on the command line', function () {
       );
       const later = await cli.run(['delivery', 'retry', delivery.id, '--at', '2h']);
       assert.match(later.stdout, /will be retried at \d{4}-/);
+      const [{ scheduled_at: at }] = await log(id);
+      assert.ok((await cli.run(['delivery', 'show', delivery.id])).stdout.includes(`Scheduled retry  ${at}`));
+      assert.ok((await cli.run(['delivery', 'list', '--webhook', id])).stdout.includes(at));
+      const cancelled = await cli.run(['delivery', 'cancel-retry', delivery.id]);
+      assert.deepEqual(
+        [cancelled.code, cancelled.stdout],
+        [0, `The scheduled retry of ${delivery.id} is cancelled\n`],
+      );
+      assert.equal((await log(id))[0].scheduled_at, null);
     });
 
     it('are recovered since a time', async () => {

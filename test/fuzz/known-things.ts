@@ -64,12 +64,16 @@ export async function knownThings(
   );
   const [, ...others] = (await idsAt('/api/v1/members')).toReversed();
   const member = await make('/api/v1/members', { email: 'leaves@example.com', role: 'viewer' });
+  const later = await arrivedDelivery(world, owner, receiver);
+  const at = new Date(Date.now() + 24 * 3_600_000).toISOString();
+  await world.send('POST', `/api/v1/deliveries/${later}/retry`, { ...owner, body: { at } });
   const of = (operations: readonly string[], parameter: string, ids: readonly string[]) =>
     Object.fromEntries(operations.map((operation) => [`${operation} path.${parameter}`, ids]));
   return {
     ...of(OF_TASKS, 'execution_id', Object.values(runs)),
     ...of(OF_WEBHOOKS, 'id', [webhook, disabledWebhook]),
     ...of(OF_DELIVERIES, 'id', [await arrivedDelivery(world, owner, receiver)]),
+    ...of(['cancelDeliveryRetry'], 'id', [later]),
     ...of(['continueTask'], 'execution_id', [await submit('Goes on', { step_ms: 600_000 })]),
     ...of(['endSession'], 'id', (await idsAt('/api/v1/sessions')).slice(1)),
     ...of(['cancelTask'], 'execution_id', [runs.paused, runs.completed]),

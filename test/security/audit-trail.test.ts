@@ -45,6 +45,7 @@ const UNSAFE: Readonly<Record<string, readonly AuditAction[] | string>> = {
   recoverWebhook: ['webhook.recovered'],
   createListener: ['webhook.created'],
   retryDelivery: ['delivery.retried'],
+  cancelDeliveryRetry: ['delivery.retry_cancelled'],
   readAllNotifications: 'concerns nobody else',
   readNotification: 'concerns nobody else',
   sendEvents: 'the events are kept themselves',
@@ -257,7 +258,10 @@ async function changesOfWebhooks(
     const found = await world.send('GET', `/api/v1${path}/deliveries?status=succeeded`, owner);
     return (found.json.data as { id: string }[])[0]?.id ?? null;
   });
-  await does('retryDelivery', /^delivery:/, 'POST', `/deliveries/${delivery}/retry`, by({}));
+  const retry = `/deliveries/${delivery}/retry`;
+  const at = new Date(Date.now() + 3_600_000).toISOString();
+  await does('retryDelivery', /^delivery:/, 'POST', retry, by({ at }));
+  await does('cancelDeliveryRetry', /^delivery:/, 'DELETE', retry, owner);
   await does('testWebhook', /^webhook:/, 'POST', `${path}/test`, sample);
   await does('createListener', /^webhook:/, 'POST', '/listeners', by({ forward_to: 'http://127.0.0.1:9/' }));
   await does('deleteWebhook', /^webhook:/, 'DELETE', path, owner);

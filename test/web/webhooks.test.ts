@@ -294,7 +294,12 @@ describe('the webhook screens', function () {
     await panel().getByRole('button', { name: 'Schedule…' }).click();
     await page.getByRole('button', { name: 'Retry in 5 min' }).click();
     await panel().getByText('Attempt scheduled for').waitFor();
-    await panel().getByText('next attempt').waitFor();
+    await panel().getByText('scheduled retry', { exact: true }).waitFor();
+    await panel().getByText('Retry scheduled in').waitFor();
+    await assertAccessible(page, 'a delivery with a scheduled retry');
+    await panel().getByRole('button', { name: 'Cancel retry' }).click();
+    await panel().getByText('Retry scheduled in').waitFor({ state: 'detached' });
+    await panel().getByText('scheduled retry', { exact: true }).waitFor({ state: 'detached' });
     await page.keyboard.press('ArrowDown');
     await panel().getByText('Not sent.').waitFor();
     await page.keyboard.press('ArrowUp');

@@ -1,6 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Database } from '../../database/database.ts';
 import { listBacklog, readDeliveriesToSend, type DeliveryToSend } from '../../database/webhooks/dispatch.ts';
+import { startScheduledRetry } from '../../database/webhooks/scheduled-retries.ts';
 import { isSettled, type DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 import { placeWaitMs } from '../../domain/common/retry-schedules.ts';
 import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/delivery-messages.ts';
@@ -49,13 +50,14 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
 
     /**
      * Makes one attempt outside the schedule: manual or a test. Skips a delivery that has been cancelled, or has
-     * succeeded since the attempt was requested.
+     * succeeded since the attempt was requested, and a scheduled attempt that was cancelled or replaced.
      * @throws ApplicationFailure of type `NoFreePlace` with the wait before the next try
      */
     async attemptOnce(input: AttemptInput): Promise<void> {
       const stopHeartbeat = startHeartbeat();
       try {
         const { deliveryId, trigger } = input;
+        if (input.scheduled && !(await startScheduledRetry(database, input.token))) return;
         const delivery = await find(deliveryId);
         const now = await engineClock(engineTime);
         if (!delivery) return;

@@ -1,14 +1,15 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { presentDelivery } from '../../domain/webhooks/delivery-view.ts';
 import { webhookStatus } from '../../domain/webhooks/webhook.ts';
+import { findPayload, findDelivery, type DeliveryRow } from '../../database/webhooks/deliveries.ts';
 import {
-  findPayload,
-  findDelivery,
-  recordPlannedAttempt,
-  type DeliveryRow,
-} from '../../database/webhooks/deliveries.ts';
+  cancelScheduledRetry,
+  hasRetryAt,
+  scheduleRetry,
+  unscheduleRetry,
+} from '../../database/webhooks/scheduled-retries.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
-import { EngineUncertain } from '../../temporal/task-control.ts';
+import { EngineUnavailable, EngineUncertain } from '../../temporal/task-control.ts';
 import type { AttemptInput } from '../../temporal/delivery-messages.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { recordRequest } from '../http/audit.ts';
@@ -27,7 +28,8 @@ type RetryRequest = {
 };
 
 /**
- * Makes one more attempt, now or at a given time, independent of the retry schedule (docs/webhooks.md).
+ * Makes one more attempt, now or at a given time, independent of the retry schedule (docs/webhooks.md). A retry at another
+ * time replaces the scheduled one; a repeat of the same time changes nothing.
  * @throws Problem `invalid_state` if the delivery cannot be sent, `validation_failed` if the time is too far ahead
  */
 export async function retryDelivery(
@@ -37,6 +39,11 @@ export async function retryDelivery(
   const now = deps.clock();
   const delivery = await findDelivery(deps.database, { workspaceId, id });
   if (!delivery) throw notFound('delivery');
+  const current = async () => ({
+    status: 202,
+    body: presentDelivery((await findDelivery(deps.database, { workspaceId, id })) ?? delivery),
+  });
+  if (at && (await hasRetryAt(deps.database, id, at))) return await current();
   const delayMs = delayOf(at, now);
   const webhook = await findWebhook(deps.database, { workspaceId, id: delivery.webhook_id });
   checkReceivesDeliveries(webhook);
@@ -45,16 +52,10 @@ export async function retryDelivery(
     throw new Problem('invalid_state', 'The payload of this delivery has been deleted.');
   }
   await deps.control.ready();
-  await startAttempt(
-    deps,
-    {
-      deliveryId: id,
-      trigger: 'manual',
-      token: claim ? idOfClaim(claim) : randomUUIDv7(),
-      attempts: delivery.attempts_count,
-    },
-    delayMs,
-  );
+  const input = { deliveryId: id, trigger: 'manual', attempts: delivery.attempts_count } as const;
+  if (at && delayMs > 0) {
+    if (!(await scheduleAttempt(deps, input, at, delayMs))) return await current();
+  } else await startAttempt(deps, { ...input, token: claim ? idOfClaim(claim) : randomUUIDv7() }, 0);
   await recordRequest(deps, {
     workspaceId,
     actor,
@@ -62,11 +63,60 @@ export async function retryDelivery(
     subject: `delivery:${id}`,
     detail: { webhook_id: webhook.id, name: webhook.name, in_ms: delayMs },
   });
-  if (delayMs > 0) await recordPlannedAttempt(deps.database, delivery, new Date(now.getTime() + delayMs));
-  return {
-    status: 202,
-    body: presentDelivery((await findDelivery(deps.database, { workspaceId, id })) ?? delivery),
-  };
+  return await current();
+}
+
+/** Cancels the scheduled retry of a delivery. Does nothing if it was cancelled before. */
+export async function cancelRetry(
+  deps: Dependencies,
+  { workspaceId, actor, id }: Pick<RetryRequest, 'workspaceId' | 'actor' | 'id'>,
+): Promise<RouteResponse> {
+  const delivery = await findDelivery(deps.database, { workspaceId, id });
+  if (!delivery) throw notFound('delivery');
+  const outcome = await cancelScheduledRetry(deps.database, delivery, {
+    workspaceId,
+    actor,
+    action: 'delivery.retry_cancelled',
+    subject: `delivery:${id}`,
+    detail: { webhook_id: delivery.webhook_id },
+    at: deps.clock(),
+  });
+  if (outcome.kind === 'none') throw new Problem('invalid_state', 'No retry of this delivery is scheduled.');
+  if (outcome.kind === 'started')
+    throw new Problem('invalid_state', 'The scheduled retry has already started.');
+  if (outcome.kind === 'cancelled') await endAttempt(deps, outcome.token, 'the retry was cancelled');
+  return { status: 204 };
+}
+
+/**
+ * Stores a scheduled attempt and starts its timer. Returns false, without a change, if there is one at this time. If
+ * Temporal does not accept the timer, the retry that was scheduled before stays.
+ */
+async function scheduleAttempt(
+  deps: Dependencies,
+  input: Omit<AttemptInput, 'token'> & { attempts: number },
+  at: Date,
+  delayMs: number,
+): Promise<boolean> {
+  const retry = { deliveryId: input.deliveryId, token: randomUUIDv7(), at, attempts: input.attempts };
+  const scheduled = await scheduleRetry(deps.database, retry);
+  if (scheduled === 'known') return false;
+  const { replaced } = scheduled;
+  try {
+    await startAttempt(deps, { ...input, token: retry.token, scheduled: true }, delayMs);
+  } catch (error) {
+    await unscheduleRetry(deps.database, { ...retry, replaced });
+    throw error;
+  }
+  if (replaced !== null) await endAttempt(deps, replaced, 'the retry was scheduled for another time');
+  return true;
+}
+
+/** Ends a timer that the database has no use for any more. If that fails, the timer will do nothing when it is due. */
+async function endAttempt({ deliveryControl }: Dependencies, token: string, reason: string): Promise<void> {
+  await deliveryControl.endAttempt(token, reason).catch((error: unknown) => {
+    if (!(error instanceof EngineUnavailable)) throw error;
+  });
 }
 
 /** Starts an attempt. If the result is uncertain, it tries once more: the same token starts only one attempt. */

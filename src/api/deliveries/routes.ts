@@ -13,7 +13,7 @@ import { cutPage } from '../http/fields.ts';
 import { notFound } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { presentDetail } from './presenter.ts';
-import { retryDelivery } from './retry.ts';
+import { cancelRetry, retryDelivery } from './retry.ts';
 import * as schema from './schema.ts';
 
 const ONE = '/api/v1/deliveries/{id}';
@@ -23,7 +23,7 @@ const tag = 'delivery';
 
 /** Returns the routes of the delivery log (docs/webhooks.md). */
 export function deliveryRoutes(deps: Dependencies): Route[] {
-  return [list(deps), read(deps), retry(deps)];
+  return [list(deps), read(deps), retry(deps), cancelScheduled(deps)];
 }
 
 function list(deps: Dependencies): Route {
@@ -91,7 +91,7 @@ function retry(deps: Dependencies): Route {
     tag,
     summary: 'Retry a delivery once, now or at a given time',
     description:
-      'Independent of the retry schedule: a pending automatic retry stays scheduled, and no new schedule starts. If the attempt succeeds, the delivery is done. If it fails, nothing else changes.',
+      'Independent of the retry schedule: a pending automatic retry stays scheduled, and no new schedule starts. If the attempt succeeds, the delivery is done. If it fails, nothing else changes. A delivery has at most one scheduled retry, `scheduled_at`: another time replaces it, and the same time again changes nothing.',
     access: writes,
     params: schema.deliveryParams,
     body: schema.retry,
@@ -101,5 +101,23 @@ function retry(deps: Dependencies): Route {
     problems: ['invalid_state'],
     handle: async ({ caller: { workspaceId, actor }, params: { id }, body, claim }) =>
       await retryDelivery(deps, { workspaceId, actor, id, at: body?.at, claim }),
+  });
+}
+
+function cancelScheduled(deps: Dependencies): Route {
+  return route({
+    method: 'delete',
+    path: `${ONE}/retry`,
+    operationId: 'cancelDeliveryRetry',
+    tag,
+    summary: 'Cancel the scheduled retry of a delivery',
+    description:
+      'The automatic retries stay scheduled. A retry that has started, or that was never scheduled, cannot be cancelled: the response is 409.',
+    access: writes,
+    params: schema.deliveryParams,
+    responses: { 204: { description: 'Cancelled, or already cancelled' } },
+    problems: ['invalid_state'],
+    handle: async ({ caller: { workspaceId, actor }, params: { id } }) =>
+      await cancelRetry(deps, { workspaceId, actor, id }),
   });
 }

@@ -6,9 +6,11 @@ import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { lowestIdAt } from '../common/ids.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { Delivery, DeliveryAttempt, WorkspaceEvent } from './entities.ts';
+import { addScheduled } from './scheduled-retries.ts';
 import { notificationCte, notifyDeliveryChanged, NOTIFIED } from './watched-webhooks.ts';
 
-export type DeliveryRow = InferEntity<typeof Delivery>;
+/** A delivery, with the time of its scheduled manual retry. */
+export type DeliveryRow = InferEntity<typeof Delivery> & { scheduled_at: Date | null };
 export type AttemptRow = InferEntity<typeof DeliveryAttempt>;
 
 /** Filter of a webhook's deliveries. */
@@ -32,7 +34,8 @@ export async function listDeliveries(database: Database, filter: DeliveryFilter)
     filter.text === undefined ? null : await findMatchingEvents(database, filter.workspaceId, filter.text);
   const { rows } = await buildDeliveriesQuery(filter, matching).execute(queryBuilderOf(database));
   const em = database.em.fork();
-  return rows.map((row) => em.map(Delivery, row as object));
+  const found = rows.map((row) => em.map(Delivery, row as object));
+  return await addScheduled(database, found);
 }
 
 /** The `seq` of all events that match a search; `'many'` if there are too many to list. */
@@ -145,7 +148,8 @@ export async function findDelivery(
   database: Database,
   which: { workspaceId: string; id: string },
 ): Promise<DeliveryRow | null> {
-  return await database.em.fork().findOne(Delivery, { workspace_id: which.workspaceId, id: which.id });
+  const row = await database.em.fork().findOne(Delivery, { workspace_id: which.workspaceId, id: which.id });
+  return row && ((await addScheduled(database, [row]))[0] ?? null);
 }
 
 /** Returns all attempts of a delivery, oldest first. */
@@ -196,19 +200,6 @@ export async function findPayload(
     .fork()
     .findOne(WorkspaceEvent, { seq: delivery.event_seq }, { fields: ['body'] });
   return event?.body ?? null;
-}
-
-/** Records when a manual attempt is due, unless another attempt is scheduled or has been made. */
-export async function recordPlannedAttempt(
-  database: Database,
-  delivery: Pick<DeliveryRow, 'id' | 'webhook_id' | 'attempts_count'>,
-  at: Date,
-): Promise<void> {
-  const { id, attempts_count } = delivery;
-  await database.em
-    .fork()
-    .nativeUpdate(Delivery, { id, attempts_count, next_attempt_at: null }, { next_attempt_at: at });
-  await notifyDeliveryChanged(database, delivery.webhook_id, id);
 }
 
 /** Stores the delivery of a test event. It has no schedule. */

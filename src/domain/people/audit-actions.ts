@@ -28,6 +28,7 @@ export const AUDIT_ACTIONS = [
   'webhook.test_sent',
   'delivery.retried',
   'task.callback_retried',
+  'delivery.retry_cancelled',
   'task.erased',
   'token.created',
 ] as const;

@@ -33,7 +33,7 @@ export function isStillDue(planned: PlannedFor, current: DeliveryProgress): bool
  * succeeded and attempts were recorded after the request. `attemptsAtRequest` were recorded before it.
  */
 export function isSettled(
-  { status, attempts_count: attempts }: DeliveryProgress,
+  { status, attempts_count: attempts }: Pick<DeliveryProgress, 'status' | 'attempts_count'>,
   attemptsAtRequest: number,
 ): boolean {
   return status === 'cancelled' || (status === 'succeeded' && attempts > attemptsAtRequest);

@@ -18,7 +18,10 @@ export const deliveryView = z
     failure: z.enum(FAILURE_KINDS).nullable(),
     response_ms: z.int().nullable(),
     attempts_count: z.int(),
-    next_attempt_at: timestamp.nullable(),
+    next_attempt_at: timestamp
+      .nullable()
+      .describe('Of the schedule; without one, the time of the scheduled manual retry'),
+    scheduled_at: timestamp.nullable().describe('When the scheduled manual retry is due'),
     reason: z.string().nullable().describe('Why it was not sent or not yet sent'),
     created_at: timestamp,
   })
@@ -47,6 +50,7 @@ export type StoredDelivery = {
   response_ms?: number | null | undefined;
   attempts_count: number;
   next_attempt_at?: Date | null | undefined;
+  scheduled_at?: Date | null | undefined;
   reason?: string | null | undefined;
   created_at: Date;
 };
@@ -63,7 +67,8 @@ export function presentDelivery(row: StoredDelivery) {
     failure: row.failure ?? null,
     response_ms: row.response_ms ?? null,
     attempts_count: row.attempts_count,
-    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+    next_attempt_at: (row.next_attempt_at ?? row.scheduled_at)?.toISOString() ?? null,
+    scheduled_at: row.scheduled_at?.toISOString() ?? null,
     reason: row.reason ?? null,
     created_at: row.created_at.toISOString(),
   };

@@ -30,6 +30,7 @@ export const ACTION_LABELS: Readonly<Record<AuditEntry['action'], string>> = {
   'webhook.test_sent': 'sent a test event',
   'delivery.retried': 'retried a delivery',
   'task.callback_retried': 'retried a callback',
+  'delivery.retry_cancelled': 'cancelled a scheduled retry',
   'task.erased': 'erased a task',
   'token.created': 'created a token',
 };

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap, api } from '../../../api/client.ts';
 import { errorMessage } from '../../../components/states.tsx';
+import { RelativeTime } from '../../../components/time.tsx';
 import { refreshWebhook, type DeliveryDetail, type Webhook } from '../parts/queries.ts';
 
 const MINUTE_MS = 60_000;
@@ -35,20 +36,26 @@ export function RetryButtons({ delivery, webhook }: RetryProps) {
         </Button>
         <Schedule disabled={blockedReason !== null} onSchedule={(at) => retry.mutate(at)} />
       </Group>
+      {delivery.scheduled_at ? <ScheduledRetry delivery={delivery} at={delivery.scheduled_at} /> : null}
       {blockedReason ? (
         <Text size="sm" c="dimmed">
           {blockedReason}
         </Text>
       ) : null}
       <Text size="sm" aria-live="polite" c={retry.isError ? 'var(--mantine-color-error)' : 'dimmed'}>
-        {retry.isError ? errorMessage(retry.error) : retry.isSuccess ? successMessage(retry.variables) : ''}
+        {retry.isError
+          ? errorMessage(retry.error)
+          : retry.isSuccess
+            ? successMessage(retry.variables, delivery)
+            : ''}
       </Text>
     </Stack>
   );
 }
 
-function successMessage(at: Date | undefined): string {
-  return at ? `Attempt scheduled for ${at.toLocaleString()}.` : 'Attempt started.';
+function successMessage(at: Date | undefined, { scheduled_at: scheduledAt }: DeliveryDetail): string {
+  if (!at) return 'Attempt started.';
+  return scheduledAt ? `Attempt scheduled for ${new Date(scheduledAt).toLocaleString()}.` : '';
 }
 
 function blockedReasonOf(delivery: DeliveryDetail, webhook: Webhook | undefined): string | null {
@@ -57,6 +64,36 @@ function blockedReasonOf(delivery: DeliveryDetail, webhook: Webhook | undefined)
   if (webhook.status === 'inactive') return 'The webhook is inactive. Activate it first.';
   if (delivery.status === 'pending') return 'The delivery is already being sent.';
   return null;
+}
+
+/** Shows when the scheduled retry is due, and cancels it. */
+function ScheduledRetry({
+  delivery: { id, webhook_id: webhookId },
+  at,
+}: {
+  delivery: DeliveryDetail;
+  at: string;
+}) {
+  const client = useQueryClient();
+  const cancel = useMutation({
+    mutationFn: () => unwrap(api.DELETE('/api/v1/deliveries/{id}/retry', { params: { path: { id } } })),
+    onSettled: async () => await refreshWebhook(client, webhookId),
+  });
+  return (
+    <Group gap="xs">
+      <Text size="sm">
+        Retry scheduled <RelativeTime at={at} />
+      </Text>
+      <Button size="compact-xs" variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+        Cancel retry
+      </Button>
+      {cancel.isError ? (
+        <Text size="sm" aria-live="polite" c="var(--mantine-color-error)">
+          {errorMessage(cancel.error)}
+        </Text>
+      ) : null}
+    </Group>
+  );
 }
 
 function useRetry({ id, webhook_id: webhookId }: DeliveryDetail) {

@@ -43,7 +43,7 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
           </span>
         </li>
       ))}
-      {delivery.next_attempt_at ? (
+      {delivery.next_attempt_at && delivery.next_attempt_at !== delivery.scheduled_at ? (
         <li>
           <span className={classes['mark']}>
             <Dot tone="waiting" />
@@ -51,6 +51,17 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
           <span className={classes['stop']}>next attempt</span>
           <span className={classes['moment']}>
             <RelativeTime at={delivery.next_attempt_at} /> · {formatUtc(delivery.next_attempt_at).slice(11)}
+          </span>
+        </li>
+      ) : null}
+      {delivery.scheduled_at ? (
+        <li>
+          <span className={classes['mark']}>
+            <Dot tone="waiting" />
+          </span>
+          <span className={classes['stop']}>scheduled retry</span>
+          <span className={classes['moment']}>
+            <RelativeTime at={delivery.scheduled_at} /> · {formatUtc(delivery.scheduled_at).slice(11)}
           </span>
         </li>
       ) : null}

@@ -40,10 +40,16 @@ export const DeliveryRow = memo(function DeliveryRow({
       <span className={classes['outcome']}>{outcomeText(delivery)}</span>
       <span className={classes['when']}>
         <RelativeTime at={delivery.created_at} />
-        {delivery.next_attempt_at ? (
+        {delivery.next_attempt_at && delivery.next_attempt_at !== delivery.scheduled_at ? (
           <>
             {' · next '}
             <RelativeTime at={delivery.next_attempt_at} />
+          </>
+        ) : null}
+        {delivery.scheduled_at ? (
+          <>
+            {' · scheduled '}
+            <RelativeTime at={delivery.scheduled_at} />
           </>
         ) : null}
       </span>

@@ -1,0 +1,167 @@
+import { sql } from 'kysely';
+import { isSettled } from '../../domain/webhooks/attempt-conditions.ts';
+import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
+import { recordAudit, type EntityManager, type NewAuditEntry } from '../people/audit.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
+import { notifyDeliveryChanged } from './watched-webhooks.ts';
+
+/*
+ * Manual retries for a later time. A row decides whether its retry is made: it waits, has started, or was cancelled. Its
+ * workflow in Temporal is only the timer. Rows stay as long as their delivery.
+ */
+
+/** A scheduled retry. `token` names its workflow. `attempts` were recorded when it was requested. */
+export type ScheduledRetry = { deliveryId: string; token: string; at: Date; attempts: number };
+
+type RawRetry = { delivery_id: string; token: string; at: string; attempts: number };
+
+const WAITS = sql.raw('started_at is null and cancelled_at is null');
+
+/** Adds to deliveries when their scheduled retry is due; null if there is none, or it will not be made any more. */
+export async function addScheduled<
+  Row extends { id: string; status: DeliveryStatus; attempts_count: number },
+>(database: Database, deliveries: readonly Row[]): Promise<(Row & { scheduled_at: Date | null })[]> {
+  const ids = deliveries.map(({ id }) => id);
+  const { rows } = await sql<RawRetry>`
+    select delivery_id, at, attempts from scheduled_retries
+    where delivery_id = any(${ids}::uuid[]) and ${WAITS}
+  `.execute(queryBuilderOf(database));
+  const retries = new Map(rows.map((retry) => [retry.delivery_id, retry]));
+  return deliveries.map((row) => {
+    const retry = retries.get(row.id);
+    const isPlanned = retry && !isSettled(row, retry.attempts);
+    return Object.assign(row, { scheduled_at: isPlanned ? new Date(retry.at) : null });
+  });
+}
+
+/** Returns whether a retry of the delivery is or was scheduled for this time, and was not cancelled. */
+export async function hasRetryAt(database: Database, deliveryId: string, at: Date): Promise<boolean> {
+  const { rows } = await sql`
+    select from scheduled_retries
+    where delivery_id = ${deliveryId}::uuid and at = ${at.toISOString()}::timestamptz and cancelled_at is null
+  `.execute(queryBuilderOf(database));
+  return rows.length > 0;
+}
+
+/**
+ * Schedules a retry instead of the one that waits. Returns the token of that one; null if there was none; `'known'`
+ * without a change if there is a retry at this time already.
+ */
+export async function scheduleRetry(
+  database: Database,
+  { deliveryId, token, at, attempts }: ScheduledRetry,
+): Promise<{ replaced: string | null } | 'known'> {
+  return await database.em.fork().transactional(async (em) => {
+    const db = em.getKysely();
+    await lockDelivery(em, deliveryId);
+    const { rows: same } = await sql`
+      select from scheduled_retries
+      where delivery_id = ${deliveryId}::uuid and at = ${at.toISOString()}::timestamptz and cancelled_at is null
+    `.execute(db);
+    if (same.length > 0) return 'known';
+    const replaced = await cancelWaiting(em, deliveryId);
+    await sql`
+      insert into scheduled_retries (delivery_id, token, at, attempts)
+      values (${deliveryId}::uuid, ${token}::uuid, ${at.toISOString()}::timestamptz, ${attempts})
+    `.execute(db);
+    return { replaced: replaced?.token ?? null };
+  });
+}
+
+/** Reverts {@link scheduleRetry}, unless the retry was started, cancelled or replaced in between. */
+export async function unscheduleRetry(
+  database: Database,
+  { deliveryId, token, replaced }: { deliveryId: string; token: string; replaced: string | null },
+): Promise<void> {
+  await database.em.fork().transactional(async (em) => {
+    const db = em.getKysely();
+    await lockDelivery(em, deliveryId);
+    const { rows } = await sql`
+      delete from scheduled_retries where token = ${token}::uuid and ${WAITS} returning token
+    `.execute(db);
+    if (rows.length === 0) return;
+    await sql`update scheduled_retries set cancelled_at = null where token = ${replaced}::uuid`.execute(db);
+  });
+}
+
+/** What became of a request to cancel. `earlier`: it was cancelled before. `none`: no retry was scheduled. */
+export type CancelOutcome = { kind: 'cancelled'; token: string } | { kind: 'earlier' | 'started' | 'none' };
+
+/** Cancels the scheduled retry of a delivery and writes the audit entry. A retry that has started is not cancelled. */
+export async function cancelScheduledRetry(
+  database: Database,
+  delivery: { id: string; webhook_id: string },
+  entry: NewAuditEntry,
+): Promise<CancelOutcome> {
+  const outcome = await database.em.fork().transactional(async (em): Promise<CancelOutcome> => {
+    const cancelled = await cancelWaiting(em, delivery.id);
+    if (!cancelled) return { kind: await lastOutcome(em, delivery.id) };
+    await recordAudit(em, {
+      ...entry,
+      detail: { ...entry.detail, scheduled_at: cancelled.at.toISOString() },
+    });
+    return { kind: 'cancelled', token: cancelled.token };
+  });
+  if (outcome.kind === 'cancelled') await notifyDeliveryChanged(database, delivery.webhook_id, delivery.id);
+  return outcome;
+}
+
+/**
+ * Starts a scheduled retry: from now on it cannot be cancelled. Returns whether it is to be made. True again if it was
+ * started before, since the worker may have died before the attempt.
+ */
+export async function startScheduledRetry(database: Database, token: string): Promise<boolean> {
+  const { rows } = await sql<{ id: string; webhook_id: string }>`
+    update scheduled_retries r set started_at = coalesce(started_at, clock_timestamp()) from deliveries d
+    where r.token = ${token}::uuid and r.cancelled_at is null and d.id = r.delivery_id
+    returning d.id, d.webhook_id
+  `.execute(queryBuilderOf(database));
+  const [delivery] = rows;
+  if (!delivery) return false;
+  await notifyDeliveryChanged(database, delivery.webhook_id, delivery.id);
+  return true;
+}
+
+/** Returns retries that were due before a time and have not started. */
+export async function listOverdueRetries(
+  database: Database,
+  before: Date,
+  limit: number,
+): Promise<ScheduledRetry[]> {
+  const { rows } = await sql<RawRetry>`
+    select delivery_id, token, at, attempts from scheduled_retries
+    where at < ${before.toISOString()}::timestamptz and ${WAITS} order by at limit ${limit}
+  `.execute(queryBuilderOf(database));
+  return rows.map(({ delivery_id: deliveryId, token, at, attempts }) => ({
+    deliveryId,
+    token,
+    at: new Date(at),
+    attempts,
+  }));
+}
+
+/** Lets requests for one delivery take turns. */
+async function lockDelivery(em: EntityManager, id: string): Promise<void> {
+  await sql`select from deliveries where id = ${id}::uuid for no key update`.execute(em.getKysely());
+}
+
+async function cancelWaiting(
+  em: EntityManager,
+  deliveryId: string,
+): Promise<{ token: string; at: Date } | null> {
+  const { rows } = await sql<{ token: string; at: string }>`
+    update scheduled_retries set cancelled_at = clock_timestamp()
+    where delivery_id = ${deliveryId}::uuid and ${WAITS} returning token, at
+  `.execute(em.getKysely());
+  return rows[0] ? { token: rows[0].token, at: new Date(rows[0].at) } : null;
+}
+
+async function lastOutcome(em: EntityManager, deliveryId: string): Promise<'earlier' | 'started' | 'none'> {
+  // Tokens are in the order of the requests.
+  const { rows } = await sql<{ cancelled: boolean }>`
+    select cancelled_at is not null as cancelled from scheduled_retries
+    where delivery_id = ${deliveryId}::uuid order by token desc limit 1
+  `.execute(em.getKysely());
+  if (!rows[0]) return 'none';
+  return rows[0].cancelled ? 'earlier' : 'started';
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { pino } from 'pino';
+import {
+  cancelScheduledRetry,
+  listOverdueRetries,
+  scheduleRetry,
+  startScheduledRetry,
+  unscheduleRetry,
+} from '../../src/database/webhooks/scheduled-retries.ts';
+import { startOverdueRetries } from '../../src/reconciler/forgotten-deliveries.ts';
+import { attemptWorkflowId } from '../../src/temporal/delivery-messages.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
+import { useDeliveries } from '../support/deliveries.ts';
+import { eventually } from '../support/eventually.ts';
+import { services } from '../support/services.ts';
+
+const SOON_MS = 300;
+
+/** The timer in Temporal and the row in the database, which decides. */
+describe('a scheduled retry', () => {
+  const world = useDeliveries();
+  const receiver = useReceiver('each test', () => ({ tls: services().tls }));
+
+  /** A delivery that has succeeded, with a stored retry. `input` is its attempt's. */
+  async function scheduled(dueMs = 3_600_000) {
+    receiver.answering(204);
+    const webhookId = await world.webhook({ url: receiver.url });
+    await world.publish([{}]);
+    const row = await eventually('a success', async () => {
+      const [found] = await world.deliveries(webhookId);
+      return found?.status === 'succeeded' && found;
+    });
+    const retry = {
+      deliveryId: row.id,
+      token: randomUUIDv7(),
+      at: new Date(Date.now() + dueMs),
+      attempts: row.attempts_count,
+    };
+    assert.deepEqual(await scheduleRetry(world.database, retry), { replaced: null });
+    const { deliveryId, token, attempts } = retry;
+    return {
+      row,
+      retry,
+      input: { deliveryId, token, attempts, trigger: 'manual', scheduled: true } as const,
+    };
+  }
+  const cancel = (row: { id: string; webhook_id: string }) =>
+    cancelScheduledRetry(world.database, row, {
+      workspaceId: world.installation.workspace_id,
+      actor: 'test',
+      action: 'delivery.retry_cancelled',
+      subject: `delivery:${row.id}`,
+      at: new Date(),
+    });
+  const ended = (token: string) => world.client.workflow.getHandle(attemptWorkflowId(token)).result();
+  const attemptsOf = async (id: string) => (await world.attempts(id)).length;
+
+  it('is made when its timer is due', async () => {
+    const { row, input } = await scheduled();
+    await world.control.attempt(input, SOON_MS);
+    await ended(input.token);
+    assert.equal(await attemptsOf(row.id), 2);
+    assert.deepEqual(await cancel(row), { kind: 'started' });
+  });
+
+  it('that was cancelled is not made, even if its timer stays and the workers were restarted', async () => {
+    const { row, input } = await scheduled();
+    await world.control.attempt(input, SOON_MS);
+    assert.deepEqual(await cancel(row), { kind: 'cancelled', token: input.token });
+    await world.restartWorkers();
+    await ended(input.token);
+    assert.equal(await attemptsOf(row.id), 1);
+  });
+
+  it('that was replaced is not made', async () => {
+    const { row, retry, input } = await scheduled();
+    const other = { ...retry, token: randomUUIDv7(), at: new Date(retry.at.getTime() + 1) };
+    assert.deepEqual(await scheduleRetry(world.database, other), { replaced: input.token });
+    await world.control.attempt(input);
+    await ended(input.token);
+    assert.equal(await attemptsOf(row.id), 1);
+  });
+
+  it('stays if Temporal does not accept the timer of another one', async () => {
+    const { row, retry, input } = await scheduled();
+    const other = { ...retry, token: randomUUIDv7(), at: new Date(retry.at.getTime() + 1) };
+    await scheduleRetry(world.database, other);
+    await unscheduleRetry(world.database, { ...other, replaced: input.token });
+    await world.control.attempt(input);
+    await ended(input.token);
+    assert.equal(await attemptsOf(row.id), 2);
+  });
+
+  it('is made if its worker died after it had started', async () => {
+    const { row, input } = await scheduled();
+    assert.ok(await startScheduledRetry(world.database, input.token));
+    await world.control.attempt(input);
+    await ended(input.token);
+    assert.equal(await attemptsOf(row.id), 2);
+  });
+
+  it('of a previous version, which stored none, is made', async () => {
+    const { row, input } = await scheduled();
+    await cancel(row);
+    const { scheduled: _scheduled, ...earlier } = { ...input, token: randomUUIDv7() };
+    await world.control.attempt(earlier, SOON_MS);
+    await ended(earlier.token);
+    assert.equal(await attemptsOf(row.id), 2);
+  });
+
+  it('can have its timer ended, more than once', async () => {
+    const { input } = await scheduled();
+    await world.control.attempt(input, 3_600_000);
+    await world.control.endAttempt(input.token, 'a test');
+    await world.control.endAttempt(input.token, 'a test');
+    await assert.rejects(ended(input.token), /WorkflowFailedError/);
+  });
+
+  it('is started by the reconciler if it is overdue and has no timer', async () => {
+    const { row, retry, input } = await scheduled(-61_000);
+    const actions: string[] = [];
+    const reconcile = () =>
+      startOverdueRetries({
+        database: world.database,
+        deliveryControl: world.control,
+        clock: () => new Date(),
+        log: pino({ level: 'silent' }),
+        onAction: (action) => void actions.push(action),
+      });
+    const later = await scheduled();
+    await reconcile();
+    await ended(retry.token);
+    assert.equal(await attemptsOf(row.id), 2);
+    await reconcile();
+    assert.deepEqual(actions, ['scheduled_retry_started']);
+    assert.deepEqual(await listOverdueRetries(world.database, new Date(), 10), []);
+    assert.notEqual(later.retry.token, input.token);
+    assert.equal(await attemptsOf(later.row.id), 1);
+  });
+});
