@@ -65,7 +65,7 @@ async function newRun(): Promise<string> {
     title: 'Bench',
     description: null,
     task_type: 'feature',
-    metadata: {},
+    metadata: '{}',
     callback_url: null,
     callback_secret: 'sealed',
     created_at: new Date(),

@@ -43,7 +43,8 @@ export function runToStart(
     project_id: string;
     title: string;
     task_type: TaskType;
-    metadata: Record<string, unknown>;
+    /** A JSON text. */
+    metadata: string;
     callback_url?: string | null | undefined;
     created_at: Date;
   },
@@ -55,7 +56,7 @@ export function runToStart(
     projectId: row.project_id,
     title: row.title,
     taskType: row.task_type,
-    rehearsal: rehearsalOf(row.metadata),
+    rehearsal: rehearsalOf(JSON.parse(row.metadata) as Record<string, unknown>),
     hasCallback: Boolean(row.callback_url),
     hasPlan,
     createdAt: row.created_at,

@@ -48,7 +48,7 @@ describe('pause, continue and cancel', () => {
       title: 'Accepted a moment ago',
       description: null,
       task_type: 'chore',
-      metadata: { rehearsal: { steps: 1, step_ms: 60_000 } },
+      metadata: JSON.stringify({ rehearsal: { steps: 1, step_ms: 60_000 } }),
       callback_url: null,
       callback_secret: 'sealed',
       created_at: new Date(),

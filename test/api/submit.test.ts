@@ -36,6 +36,24 @@ describe('submitting and polling a task', () => {
     assert.equal(json.duration_ms, Date.parse(json.completed_at) - Date.parse(json.started_at));
   });
 
+  it('gives back the metadata in its order, also with names that look like numbers', async () => {
+    const metadata = `{"zebra":1,"10":{"b":"\\"json-text\\u00e9","7":[{"x":null,"3":true}]},"2":"a","alpha":-0.5}`;
+    const shown = `"metadata":${metadata.replace('\\u00e9', 'é')},`;
+    const { project_id } = world.installation;
+    const raw = `{"title":"In order", "metadata": ${metadata.replaceAll(',', ' ,\n ')}, "project_id":"${project_id}"}`;
+    const headers = { 'Content-Type': 'application/json' };
+    const { json: submitted } = await world.send('POST', '/api/v1/tasks', { raw, headers });
+    const path = `/api/v1/tasks/${submitted.execution_id}`;
+    await world.reaches(submitted.execution_id, 'completed');
+    const { json: again } = await world.send('POST', `${path}/rerun`, {});
+    const answers = [
+      await world.send('GET', path),
+      await world.send('GET', '/api/v1/tasks?metadata.2=a&metadata.zebra=1'),
+      await world.send('GET', `/api/v1/tasks/${again.execution_id}`),
+    ];
+    for (const { text } of answers) assert.ok(text.includes(shown), text);
+  });
+
   it('shows the members of the detail in their fixed order, without the secret', async () => {
     const { json: submitted } = await world.submit();
     const { text, json } = await world.reaches(submitted.execution_id, 'completed');

@@ -34,7 +34,7 @@ describe('seeded rows', function () {
   async function endedRun(workspace_id: string, project_id: string): Promise<void> {
     const run = newRunRow(
       { workspace_id, project_id },
-      { title: 'T', metadata: { a: 1 }, callback_url: 'https://x' },
+      { title: 'T', metadata: '{"a":1}', callback_url: 'https://x' },
     );
     const { id } = run;
     await insertRun(database, run);

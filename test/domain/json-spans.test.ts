@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { entrySpans, fieldSpan, type Span } from '../../src/domain/common/json-spans.ts';
+import { entrySpans, fieldSpan, orderedJson, type Span } from '../../src/domain/common/json-spans.ts';
 import { seededNumbers } from '../support/random.ts';
 
 const cut = (text: string, span: Span | null) => (span === null ? null : text.slice(span.start, span.end));
@@ -60,6 +60,21 @@ describe('a value found in a JSON text', () => {
   it('is found below any number of brackets', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     assert.equal(member(`{"x":${deep},"data":${deep}}`), deep);
+  });
+});
+
+describe('a JSON text without white space', () => {
+  it('is what JSON.stringify writes, in a thousand random texts', () => {
+    const random = seededNumbers(20_260_305);
+    for (let round = 0; round < 1_000; round += 1) {
+      const text = randomObject(random, 0);
+      assert.equal(orderedJson(text), JSON.stringify(JSON.parse(text)), text);
+    }
+  });
+
+  it('keeps names that look like numbers where they are, at any depth', () => {
+    const text = '{ "b": 1, "10": [ {"z":1,"2":{ "1":1.50,"0":"\\u0041" }} ], "2": 1e2, "b": 2 }';
+    assert.equal(orderedJson(text), '{"b":2,"10":[{"z":1,"2":{"1":1.5,"0":"A"}}],"2":100}');
   });
 });
 

@@ -15,7 +15,7 @@ export function newRunRow(
     title: 'A test',
     description: null,
     task_type: 'feature',
-    metadata: {},
+    metadata: '{}',
     callback_url: null,
     callback_secret: 'sealed',
     created_at: new Date(),

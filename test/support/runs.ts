@@ -184,7 +184,7 @@ function runsIn(service: RunService, installation: Installation, close: () => Pr
         id,
         title,
         task_type: taskType,
-        metadata: rehearsal ? { rehearsal } : {},
+        metadata: JSON.stringify(rehearsal ? { rehearsal } : {}),
         callback_url: callbackUrl ?? null,
         callback_secret: sealing.seal(secret, callbackSecretContext(id)),
       });

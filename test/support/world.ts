@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Runtime } from '@temporalio/worker';
 import { pino } from 'pino';
 import { bootstrap, type ApiProcess } from '../../src/api/server.ts';
+import { bodyText } from '../../src/api/http/json-text.ts';
 import type { RouteResponse, Route } from '../../src/api/http/route.ts';
 import { readConfiguration, type Configuration } from '../../src/runtime/configuration.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -237,7 +238,7 @@ function findUndeclared(route: Route, answer: RouteResponse): string[] {
   const declared = route.responses[answer.status];
   if (!declared) return [`${route.operationId} does not declare ${answer.status}`];
   if (answer.stream || !declared.schema) return [];
-  const checked = declared.schema.safeParse(JSON.parse(JSON.stringify(answer.body)));
+  const checked = declared.schema.safeParse(JSON.parse(bodyText(answer.body)));
   return checked.success ? [] : [`${route.operationId} ${answer.status}: ${checked.error.message}`];
 }
 

@@ -5,6 +5,7 @@ import { unauthenticated, type Authenticate } from './authentication.ts';
 import { readJson, type JsonBody } from './body.ts';
 import type { Caller } from './caller.ts';
 import type { Idempotency } from './idempotency.ts';
+import { bodyText } from './json-text.ts';
 import { notFound, Problem } from './problem.ts';
 import type { RateLimiter } from '../../domain/common/rate-limiter.ts';
 import { spend } from './rate-limit.ts';
@@ -160,7 +161,7 @@ function send(context: Context, call: Call, answer: RouteResponse): void {
     if (context.method === 'HEAD') answer.stream.destroy();
     context.body = answer.stream;
   } else if (answer.body !== undefined) {
-    context.body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+    context.body = typeof answer.body === 'string' ? answer.body : bodyText(answer.body);
     context.type = call.mediaType;
   } else {
     context.body = null;

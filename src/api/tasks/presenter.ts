@@ -4,6 +4,7 @@ import type { RunView, Usage } from '../../domain/tasks/run-schemas.ts';
 import { roomOf } from '../../domain/tasks/task-run.ts';
 import type { CallbackAttemptRow } from '../../database/tasks/callbacks.ts';
 import type { Rerun } from '../../database/tasks/reruns.ts';
+import { JsonText } from '../http/json-text.ts';
 import { viewOfRow, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 
 /** Returns the URL to poll a run. */
@@ -35,7 +36,7 @@ export function presentDetail(
     title: row.title,
     description: row.description ?? null,
     task_type: row.task_type,
-    metadata: row.metadata,
+    metadata: new JsonText(row.metadata),
     progress: view.progress,
     steps: view.steps,
     ...presentTiming(row, view),
@@ -68,7 +69,7 @@ export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: PresenterCo
     project_id: row.project_id,
     title: row.title,
     task_type: row.task_type,
-    metadata: row.metadata,
+    metadata: new JsonText(row.metadata),
     progress: view.progress,
     ...presentTiming(row, view),
     callback: { url: row.callback_url ?? null, status: callbackStatusOf(row) },

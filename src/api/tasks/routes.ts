@@ -64,7 +64,7 @@ function submit(deps: Dependencies): Route {
       },
     },
     problems: ['project_not_allowed', 'unavailable'],
-    handle: async ({ caller, body, claim }) => await submitTask(deps, caller, body, claim),
+    handle: async ({ caller, body, text, claim }) => await submitTask(deps, caller, { body, text, claim }),
   });
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { findProject } from '../../database/people/projects.ts';
+import { fieldSpan, orderedJson } from '../../domain/common/json-spans.ts';
 import { DEFAULT_TASK_TYPE } from '../../domain/tasks/task-run.ts';
 import type { Submission } from '../../domain/tasks/task-submission.ts';
 import { judgeUrlHost } from '../../outbound/address-guard.ts';
@@ -10,16 +11,15 @@ import type { RouteResponse, Claim } from '../http/route.ts';
 import { idOfClaim } from '../http/idempotency.ts';
 import { acceptRun, type RunToAccept } from './accept.ts';
 
-/** Accepts a task and returns 201. */
+/** Accepts a task and returns 201. `text` is the body as it was sent. */
 export async function submitTask(
   deps: Dependencies,
   caller: Caller,
-  body: Submission,
-  claim: Claim | null,
+  { body, text, claim }: { body: Submission; text: string; claim: Claim | null },
 ): Promise<RouteResponse> {
   checkCallbackAddress(deps, body.callback_url);
   await checkProject(deps, caller, body.project_id);
-  const run = newRun(deps, caller, body, claim);
+  const run = newRun(deps, caller, { ...body, metadata: metadataText(text) }, claim);
   const taken = await acceptRun(deps, { run, secret: newSecret(), claim });
   return { status: 201, headers: { Location: taken.status_url }, body: taken };
 }
@@ -51,10 +51,16 @@ async function checkProject(deps: Dependencies, caller: Caller, projectId: strin
   throw new Problem('project_not_allowed', 'The credential has no access to this project.');
 }
 
+/** Returns the validated metadata of a submission, with the fields in their order. */
+function metadataText(body: string): string {
+  const span = fieldSpan(body, 'metadata');
+  return span === null ? '{}' : orderedJson(body.slice(span.start, span.end));
+}
+
 function newRun(
   deps: Dependencies,
   caller: Caller,
-  body: Submission,
+  body: Omit<Submission, 'metadata'> & { metadata: string },
   claim: Claim | null,
 ): RunToAccept['run'] {
   return {
@@ -65,7 +71,7 @@ function newRun(
     title: body.title,
     description: body.description ?? null,
     task_type: body.task_type ?? DEFAULT_TASK_TYPE,
-    metadata: body.metadata ?? {},
+    metadata: body.metadata,
     callback_url: body.callback_url ?? null,
     created_at: deps.clock(),
   };

@@ -1,4 +1,4 @@
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, p, Type } from '@mikro-orm/core';
 import type { Question, Escalation, RunError, Step } from '../../domain/tasks/run-schemas.ts';
 import type { CallbackStatus, CallbackTrigger } from '../../domain/tasks/callback.ts';
 import type { TaskType } from '../../domain/tasks/task-run.ts';
@@ -6,6 +6,17 @@ import type { FeedEventType } from '../../domain/tasks/feed-events.ts';
 import type { ActiveState, TaskState } from '../../domain/tasks/task-states.ts';
 
 /** The tables of tasks. Property names are the column names and the names in the API. Migrations create the tables. */
+
+/** A column of type `json`, read as its text. */
+class JsonColumnText extends Type<string, string> {
+  override convertToJSValueSQL(column: string): string {
+    return `${column}::text`;
+  }
+
+  override getColumnType(): string {
+    return 'json';
+  }
+}
 
 export const TaskRun = defineEntity({
   name: 'TaskRun',
@@ -19,7 +30,8 @@ export const TaskRun = defineEntity({
     title: p.text(),
     description: p.text().nullable(),
     task_type: p.text().$type<TaskType>(),
-    metadata: p.json<Record<string, unknown>>(),
+    /** A JSON text, with the fields in the submitted order. */
+    metadata: p.type(JsonColumnText),
     callback_url: p.text().nullable(),
     /** Sealed, see src/security/sealing.ts. */
     callback_secret: p.text(),

@@ -50,7 +50,6 @@ export async function insertRun(database: Database, run: NewRun): Promise<void> 
 export function insertionOf(db: QueryBuilder, run: NewRun) {
   const row = {
     ...run,
-    metadata: JSON.stringify(run.metadata),
     ...(run.plan ? { plan: JSON.stringify(run.plan) } : {}),
     callback_status: run.callback_url === null ? 'none' : 'pending',
     updated_at: run.created_at,

@@ -44,6 +44,49 @@ export function entrySpans(text: string, from = 0): Span[] {
   return found;
 }
 
+/**
+ * Returns the value of a JSON text as JSON without white space, as `JSON.stringify` writes it, but with the fields of each
+ * object in the order of the text: JavaScript puts names such as `10` first. Of several fields with the same name the last
+ * value counts, as with `JSON.parse`. Recursive, so the depth must be bounded.
+ */
+export function orderedJson(text: string): string {
+  return writeValue(text, skipSpace(text, 0)).json;
+}
+
+type Written = { json: string; end: number };
+
+function writeValue(text: string, at: number): Written {
+  const first = text.charCodeAt(at);
+  if (first === OPENS_OBJECT) return writeObject(text, at);
+  if (first === OPENS_LIST) return writeList(text, at);
+  const end = skipValue(text, at);
+  return { json: JSON.stringify(JSON.parse(text.slice(at, end))), end };
+}
+
+function writeObject(text: string, from: number): Written {
+  const fields = new Map<string, string>();
+  let at = skipSpace(text, from + 1);
+  while (text.charCodeAt(at) !== CLOSES_OBJECT) {
+    const endOfName = skipString(text, at);
+    const name = JSON.stringify(JSON.parse(text.slice(at, endOfName)));
+    const { json, end } = writeValue(text, skipSpace(text, skipSpace(text, endOfName) + 1));
+    fields.set(name, json);
+    at = skipComma(text, end);
+  }
+  return { json: `{${[...fields].map(([name, json]) => `${name}:${json}`).join(',')}}`, end: at + 1 };
+}
+
+function writeList(text: string, from: number): Written {
+  const entries: string[] = [];
+  let at = skipSpace(text, from + 1);
+  while (text.charCodeAt(at) !== CLOSES_LIST) {
+    const { json, end } = writeValue(text, at);
+    entries.push(json);
+    at = skipComma(text, end);
+  }
+  return { json: `[${entries.join(',')}]`, end: at + 1 };
+}
+
 /** Returns whether a string between quotes is this name. It may contain escapes. */
 function isName(text: string, start: number, end: number, name: string): boolean {
   if (end - start - 2 === name.length && text.startsWith(name, start + 1)) return true;
