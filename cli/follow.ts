@@ -1,5 +1,5 @@
 import { followWith } from '../clients/typescript/src/follow.ts';
-import type { WayName } from '../clients/typescript/src/transports.ts';
+import type { TransportName } from '../clients/typescript/src/transports.ts';
 import { BatonProblem, BatonUnreachable } from '../clients/typescript/src/problem.ts';
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
 import { ChannelSocket } from './channel-socket.ts';
@@ -16,11 +16,11 @@ export type FollowOptions = {
   patienceMs: number;
   /** Called when the server does not respond, before each retry. */
   onLost: (reason: string) => void;
-  /** Called when events come by another way than before. */
-  onOtherWay?: (reason: string, way: string) => void;
+  /** Called when events come by another transport than before. */
+  onOtherTransport?: (reason: string, transport: string) => void;
 };
 
-const WAYS: Record<WayName, string> = {
+const TRANSPORT_TEXTS: Record<TransportName, string> = {
   channel: 'the live channel',
   stream: 'server-sent events',
   polling: 'polling',
@@ -33,17 +33,18 @@ const WAYS: Record<WayName, string> = {
  */
 export async function* followRun(
   { api, id, projectId }: Followed,
-  { after, patienceMs, onLost, onOtherWay }: FollowOptions,
+  { after, patienceMs, onLost, onOtherTransport }: FollowOptions,
 ): AsyncGenerator<FeedEvent> {
   const access = { baseUrl: api.baseUrl, headers: api.headers, WebSocket: ChannelSocket, projectId };
-  let last: WayName = 'channel';
-  const onWay = (way: WayName, reason: string | null) => {
-    if (way !== last) onOtherWay?.(printable(reason ?? '').replace(/\.$/, ''), WAYS[way]);
-    last = way;
+  let last: TransportName = 'channel';
+  const onTransport = (transport: TransportName, reason: string | null) => {
+    if (transport !== last)
+      onOtherTransport?.(printable(reason ?? '').replace(/\.$/, ''), TRANSPORT_TEXTS[transport]);
+    last = transport;
   };
   const onUnreachable = (error: Error) => onLost(cliErrorOf(error, api).message);
   try {
-    const options = { after, patienceMs, onWay, onUnreachable };
+    const options = { after, patienceMs, onTransport, onUnreachable };
     yield* followWith(access, id, options);
   } catch (error) {
     throw cliErrorOf(error, api);

@@ -29,8 +29,8 @@ export async function watchRun(
     if (!lost) show.note(`${reason}; retrying`);
     lost = true;
   };
-  const onOtherWay = (reason: string, way: string) => {
-    if (output.talkative) show.note(`${reason}; following by ${way}`);
+  const onOtherTransport = (reason: string, transport: string) => {
+    if (output.talkative) show.note(`${reason}; following by ${transport}`);
   };
   try {
     const followed = { api, id, projectId: run.project_id };
@@ -38,7 +38,7 @@ export async function watchRun(
       after,
       patienceMs: UNREACHABLE_TIMEOUT_MS,
       onLost,
-      onOtherWay,
+      onOtherTransport,
     })) {
       lost = false;
       picture = withEvent(picture, event);

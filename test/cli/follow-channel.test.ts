@@ -58,7 +58,7 @@ describe('following the events of a run by the live channel', () => {
       after,
       patienceMs: 60_000,
       onLost: (reason: string) => assert.fail(reason),
-      onOtherWay: (reason: string, way: string) => ways.push(`${way}: ${reason}`),
+      onOtherTransport: (reason: string, transport: string) => ways.push(`${transport}: ${reason}`),
     };
     const api = createApi(server.url, { kind: 'key', key: 'bt_test' });
     const events = await Array.fromAsync(followRun({ api, id: ID, projectId: 'p' }, options));

@@ -44,7 +44,7 @@ describe('following the events of a run where there is no channel', () => {
       after,
       patienceMs,
       onLost: (reason: string) => lost.push(reason),
-      onOtherWay: (_reason: string, way: string) => ways.push(way),
+      onOtherTransport: (_reason: string, transport: string) => ways.push(transport),
     };
     const followed = { api, id: 'e', projectId: 'p' };
     const seqs = (await Array.fromAsync(followRun(followed, options))).map(({ seq }) => seq);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Baton, FeedEvent, WayName } from '../../clients/typescript/src/index.ts';
+import type { Baton, FeedEvent, TransportName } from '../../clients/typescript/src/index.ts';
 import { quietRun, writeEvents } from '../gateway/quiet-runs.ts';
 import { tokenForger } from '../gateway/forged-tokens.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
@@ -27,19 +27,22 @@ describe('following a task with the client package', function () {
     return execution_id;
   }
 
-  /** Follows to the end, and says by which ways. */
+  /** Follows to the end, and says by which transports. */
   async function followed(
     by: Baton,
     id: string,
     options: { after?: number; onEvent?: (event: FeedEvent) => void } = {},
   ) {
     const events: FeedEvent[] = [];
-    const ways: WayName[] = [];
-    for await (const event of by.tasks.follow(id, { ...options, onWay: (way) => ways.push(way) })) {
+    const transports: TransportName[] = [];
+    for await (const event of by.tasks.follow(id, {
+      ...options,
+      onTransport: (transport) => transports.push(transport),
+    })) {
       events.push(event);
       options.onEvent?.(event);
     }
-    return { events, ways };
+    return { events, transports };
   }
 
   const isQuestion = ({ type, data }: FeedEvent) => type === 'state.changed' && data.to === 'paused';
@@ -51,14 +54,14 @@ describe('following a task with the client package', function () {
 
   it('gives every event once, in order and to the last one', async () => {
     const id = await submit({ steps: 3, step_ms: 50, progress_events: 3 });
-    const { events, ways } = await followed(baton, id);
+    const { events, transports } = await followed(baton, id);
     assert.deepEqual(events, await baton.tasks.events(id));
     assert.deepEqual(
       events.map(({ seq }) => seq),
       events.map((_, index) => index + 1),
     );
     assert.equal(events.at(-1)?.type, 'run.ended');
-    assert.deepEqual(ways, ['channel']);
+    assert.deepEqual(transports, ['channel']);
   });
 
   it('waits for the callback, which comes behind the end', async () => {
@@ -100,33 +103,33 @@ describe('following a task with the client package', function () {
         void baton.tasks.continue(id);
       };
       const by = connect({ channelUrl: `${relay.url.replace('http', 'ws')}/ws` });
-      const { events, ways } = await followed(by, id, { onEvent });
+      const { events, transports } = await followed(by, id, { onEvent });
       assert.deepEqual(events, await baton.tasks.events(id));
-      assert.deepEqual(ways, ['channel', 'channel']);
+      assert.deepEqual(transports, ['channel', 'channel']);
     } finally {
       await relay.close();
       await close();
     }
   });
 
-  it('goes on by other ways when no gateway is left', async () => {
+  it('goes on by other transports when no gateway is left', async () => {
     const relay = await startRelay(world.api.url);
     const id = await submit({ steps: 4, progress_events: 4, ask: { step: 2, question: 'Now?' } });
     const onEvent = (event: FeedEvent) => {
       if (isQuestion(event)) void relay.close().then(() => baton.tasks.continue(id));
     };
     const by = connect({ channelUrl: `${relay.url.replace('http', 'ws')}/ws` });
-    const { events, ways } = await followed(by, id, { onEvent });
+    const { events, transports } = await followed(by, id, { onEvent });
     assert.deepEqual(events, await baton.tasks.events(id));
-    assert.deepEqual([...new Set(ways)], ['channel', 'stream']);
+    assert.deepEqual([...new Set(transports)], ['channel', 'stream']);
   });
 
   it('takes streams where there is no WebSocket, or none gets through', async () => {
     const id = await submit({ steps: 2, step_ms: 50 });
     for (const options of [{ WebSocket: null }, { channelUrl: NOWHERE }]) {
-      const { events, ways } = await followed(connect(options), id);
+      const { events, transports } = await followed(connect(options), id);
       assert.deepEqual(events, await baton.tasks.events(id));
-      assert.equal(ways.at(-1), 'stream');
+      assert.equal(transports.at(-1), 'stream');
     }
   });
 
@@ -138,9 +141,9 @@ describe('following a task with the client package', function () {
       await answer.body?.cancel();
       return new Response('A login page', { headers: { 'content-type': 'text/html' } });
     };
-    const { events, ways } = await followed(connect({ WebSocket: null, fetch: withoutStreams }), id);
+    const { events, transports } = await followed(connect({ WebSocket: null, fetch: withoutStreams }), id);
     assert.deepEqual(events, await baton.tasks.events(id));
-    assert.deepEqual(ways, ['polling']);
+    assert.deepEqual(transports, ['polling']);
   });
 
   it('keeps one connection longer than a token lives, by newer tokens', async () => {
@@ -159,9 +162,9 @@ describe('following a task with the client package', function () {
     // The third token is asked for when the first one has expired.
     await eventually('three tokens were asked for', () => given >= 3);
     await baton.tasks.continue(id);
-    const { events, ways } = await following;
+    const { events, transports } = await following;
     assert.deepEqual(events, await baton.tasks.events(id));
-    assert.deepEqual(ways, ['channel']);
+    assert.deepEqual(transports, ['channel']);
   });
 
   it('stops where it is told to, and leaves no connection behind', async () => {
@@ -181,8 +184,10 @@ describe('following a task with the client package', function () {
     const count = 12_000;
     await writeEvents(world.database, id, { count, bytes: 20, together: 500 });
     const seqs: number[] = [];
-    const ways: WayName[] = [];
-    for await (const { seq } of baton.tasks.follow(id, { onWay: (way) => ways.push(way) })) {
+    const transports: TransportName[] = [];
+    for await (const { seq } of baton.tasks.follow(id, {
+      onTransport: (transport) => transports.push(transport),
+    })) {
       seqs.push(seq);
       // Takes no more until the connection was given up.
       if (seqs.length === 10) await untilNobodyIsConnected();
@@ -192,7 +197,7 @@ describe('following a task with the client package', function () {
       seqs,
       Array.from({ length: count }, (_, index) => index + 1),
     );
-    assert.ok(ways.length > 1, 'the connection was never made anew');
+    assert.ok(transports.length > 1, 'the connection was never made anew');
   });
 
   it('says what Baton says of a task that is not there', async () => {

@@ -29,9 +29,9 @@ export function follow(
       after,
       signal,
       patienceMs: Number.POSITIVE_INFINITY,
-      onWay(way: string) {
-        onStatus(way === 'polling' ? 'polling' : 'live');
-        if (way === 'polling') reconnectIn(LEAVE_POLLING_MS);
+      onTransport(transport: string) {
+        onStatus(transport === 'polling' ? 'polling' : 'live');
+        if (transport === 'polling') reconnectIn(LEAVE_POLLING_MS);
       },
       onUnreachable: () => onStatus('connecting'),
     };

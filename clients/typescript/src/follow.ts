@@ -5,7 +5,13 @@ import { backoff } from './retry.ts';
 import { createRetryWindow } from './retry-window.ts';
 import { pause } from './time.ts';
 import { TransportFailed } from './transport-failed.ts';
-import { fetchProgress, TRANSPORTS, type FollowedTask, type Transport, type WayName } from './transports.ts';
+import {
+  fetchProgress,
+  TRANSPORTS,
+  type FollowedTask,
+  type Transport,
+  type TransportName,
+} from './transports.ts';
 import type { CallOptions, FeedEvent } from './types.ts';
 
 export type FollowOptions = CallOptions & {
@@ -17,7 +23,7 @@ export type FollowOptions = CallOptions & {
    * Called when a connection is established, with the transport of the next events. `reason` says why the previous
    * connection ended. It is null for the first connection.
    */
-  onWay?: ((way: WayName, reason: string | null) => void) | undefined;
+  onTransport?: ((transport: TransportName, reason: string | null) => void) | undefined;
   /** Called before each retry when the service does not respond. */
   onUnreachable?: ((error: Error) => void) | undefined;
 };
@@ -60,19 +66,19 @@ export async function* followFeed(
   http: Http,
   channel: ChannelDependencies,
   id: string,
-  { after = 0, patienceMs, signal, onWay, onUnreachable }: FollowOptions,
+  { after = 0, patienceMs, signal, onTransport, onUnreachable }: FollowOptions,
 ): AsyncGenerator<FeedEvent, void, undefined> {
   const retryWindow = createRetryWindow(http.random, patienceMs);
   const fallbacks = TRANSPORTS.slice(1);
   let transport: Transport = TRANSPORTS[0];
-  let connected: WayName | null = null;
+  let connected: TransportName | null = null;
   let reason: string | null = null;
   const onConnected = () => {
     retryWindow.reset();
     // Polling connects for each request. Only the first one is reported.
     if (transport.name === 'polling' && connected === 'polling') return;
     connected = transport.name;
-    onWay?.(transport.name, reason);
+    onTransport?.(transport.name, reason);
   };
   const task: FollowedTask = { http, channel, id, signal, onConnected };
   let failures = 0;

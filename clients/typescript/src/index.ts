@@ -3,7 +3,7 @@ export type { WebSocketConstructor, WebSocketLike } from './channel.ts';
 export type { TokenSource } from './credentials.ts';
 export { EventsLeft, type Events } from './events.ts';
 export type { FollowOptions } from './follow.ts';
-export type { WayName } from './transports.ts';
+export type { TransportName } from './transports.ts';
 export {
   CALLBACK_STATES,
   EVENT_KINDS,

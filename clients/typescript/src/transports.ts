@@ -18,10 +18,10 @@ export type FollowedTask = {
 };
 
 /** `channel`: the live channel. `stream`: server-sent events. `polling`: one request after another. */
-export type WayName = 'channel' | 'stream' | 'polling';
+export type TransportName = 'channel' | 'stream' | 'polling';
 
 export type Transport = {
-  name: WayName;
+  name: TransportName;
   /**
    * Yields the events after the `seq` in `after`, in order. Returns when there are no more events for now.
    * @throws TransportFailed if only this transport fails
