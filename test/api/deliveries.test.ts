@@ -153,7 +153,7 @@ describe('deliveries over HTTP', () => {
       await publish('user.joined');
       await publish('issue.updated');
       const row = await delivered(hook, is('skipped'));
-      assert.match(row.reason, /^filter on status: it is "In Progress", not "Done"/);
+      assert.match(row.reason, /^status is "In Progress", not "Done"/);
       assert.equal((await list(hook)).length, 1, 'other kinds leave no row');
       assert.deepEqual((await detail(row.id)).attempts, []);
     });
@@ -431,7 +431,7 @@ describe('deliveries over HTTP', () => {
       ];
       const expected = [
         ['user.joined', 'send', null],
-        ['issue.updated', 'skip', 'filter on priority: it is "High", not "Low"'],
+        ['issue.updated', 'skip', 'priority is "High", not "Low"'],
       ];
       assert.deepEqual(await preview(`/${hook}/preview`, { events }), expected);
       assert.deepEqual(await preview('/preview', { events, limit: 2 }), expected);

@@ -92,10 +92,7 @@ describe('whether an event goes to a webhook', () => {
         for (const other of others) {
           assert.ok(!isSent(kind, [{ field, values: [other] }], data), String(other));
         }
-        assert.match(
-          reasonOf(kind, [{ field, values: others }], data),
-          /^filter on \w+: it is .+, not one of /,
-        );
+        assert.match(reasonOf(kind, [{ field, values: others }], data), /^\w+ is .+, not .+ or /);
       });
 
       it(`${kind}, ${field}, changed_to: a change tells of that new value`, () => {
@@ -112,10 +109,7 @@ describe('whether an event goes to a webhook', () => {
         }
         const unchanged = { ...eventWith(kind, field, value), changes: changes.slice(0, 1) };
         for (const call of calls) {
-          assert.equal(
-            reasonOf(kind, [{ field, changed_to: call }], unchanged),
-            `filter on ${field}: the field did not change`,
-          );
+          assert.equal(reasonOf(kind, [{ field, changed_to: call }], unchanged), `${field} did not change`);
         }
       });
     }
@@ -163,7 +157,7 @@ describe('whether an event goes to a webhook', () => {
     const { assignee: _, ...issue } = sampleData('issue.updated')['issue'] as Data;
     assert.equal(
       reasonOf('issue.updated', [{ field: 'assignee', values: [null] }], { issue }),
-      'filter on assignee: the event does not have this field',
+      'the event has no assignee',
     );
   });
 
@@ -186,7 +180,7 @@ describe('whether an event goes to a webhook', () => {
     }
     assert.equal(
       reasonOf('issue.updated', [{ field: 'status', changed_to: 'Blocked' }], data),
-      'filter on status: it changed to "To Do", "In Review", "Done", not to "Blocked"',
+      'status changed to "To Do", "In Review" and "Done", not to "Blocked"',
     );
   });
 
@@ -197,18 +191,12 @@ describe('whether an event goes to a webhook', () => {
 
   it('says why not in plain words', () => {
     const reasons: [Filter, string][] = [
-      [{ field: 'status', values: ['Done'] }, 'filter on status: it is "In Progress", not "Done"'],
-      [
-        { field: 'status', values: ['Done', 'To Do'] },
-        'filter on status: it is "In Progress", not one of "Done", "To Do"',
-      ],
-      [
-        { field: 'status', changed_to: 'Done' },
-        'filter on status: it changed to "In Progress", not to "Done"',
-      ],
-      [{ field: 'priority', changed_to: 'High' }, 'filter on priority: the field did not change'],
-      [{ field: 'environment', values: ['x'] }, 'filter on environment: the event does not have this field'],
-      [{ field: 'assignee', values: [null] }, 'filter on assignee: it is "Ada Okafor", not empty'],
+      [{ field: 'status', values: ['Done'] }, 'status is "In Progress", not "Done"'],
+      [{ field: 'status', values: ['Done', 'To Do'] }, 'status is "In Progress", not "Done" or "To Do"'],
+      [{ field: 'status', changed_to: 'Done' }, 'status changed to "In Progress", not to "Done"'],
+      [{ field: 'priority', changed_to: 'High' }, 'priority did not change'],
+      [{ field: 'environment', values: ['x'] }, 'the event has no environment'],
+      [{ field: 'assignee', values: [null] }, 'assignee is "Ada Okafor", not empty'],
     ];
     for (const [filter, reason] of reasons) assert.equal(reasonOf('issue.updated', [filter]), reason);
   });
@@ -219,7 +207,7 @@ describe('whether an event goes to a webhook', () => {
     const reason = reasonOf('issue.updated', [{ field: 'status', values: many }], odd);
     assert.ok(reason.length <= 500, String(reason.length));
     assert.ok(reason.isWellFormed() && !reason.includes('\u0000'));
-    assert.match(reason, /and 95 more$/);
+    assert.match(reason, /or 95 more$/);
   });
 
   it('is not troubled by shapes that nobody expects', () => {

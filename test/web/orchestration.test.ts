@@ -61,7 +61,7 @@ describe('the orchestration screens', () => {
     await at.go(`/orchestration/${id}`);
     await page.getByRole('button', { name: 'Cancel…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel “Wrong branch”?' });
-    await dialog.getByText('The run ends permanently').waitFor();
+    await dialog.getByText('This ends the run').waitFor();
     await assertAccessible(page, 'the question before cancelling');
     await picture(page, 'run-cancel');
     await dialog.getByRole('button', { name: 'Keep running' }).click();
@@ -79,6 +79,42 @@ describe('the orchestration screens', () => {
       .waitFor();
     for (const name of ['Cancel…', 'Pause…']) {
       assert.equal(await page.getByRole('button', { name }).count(), 0, name);
+    }
+  });
+
+  it('name the button that changes nothing after what stays', async () => {
+    const { page } = at;
+    const id = await submit('Undecided', { step_ms: 60_000 });
+    await world.reaches(id, 'executing');
+    await at.go(`/orchestration/${id}`);
+    await page.getByRole('button', { name: 'Pause…' }).click();
+    await page.getByRole('button', { name: 'Do not pause' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await world.send('POST', `/api/v1/tasks/${id}/pause`);
+    await page.getByRole('button', { name: 'Continue' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel…' }).click();
+    await page.getByRole('button', { name: 'Keep paused' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal((await world.send('GET', `/api/v1/tasks/${id}`)).json.state, 'paused');
+  });
+
+  it('promise nothing more of a cancelled run: no output, no message, no callback', async () => {
+    const { page } = at;
+    const fields = { callback_url: 'https://receiver.example/callbacks' };
+    const id = await submit('Stopped early', { plan_ms: 60_000 }, fields);
+    await world.reaches(id, 'planning');
+    await at.go(`/orchestration/${id}`);
+    const show = async (tab: string, words: string) => {
+      await page.getByRole('tab', { name: tab }).click();
+      await page.getByText(words).waitFor();
+    };
+    await show('Output', 'No output yet');
+    await show('Callback', 'The callback is sent when the run ends.');
+    await world.send('POST', `/api/v1/tasks/${id}/cancel`);
+    await page.getByText('Cancelled runs send no callback.').waitFor();
+    for (const [tab, things] of Object.entries({ Output: 'output', Messages: 'messages' })) {
+      await page.getByRole('tab', { name: tab }).click();
+      await page.getByText(`No ${things}`, { exact: true }).waitFor();
     }
   });
 
@@ -236,7 +272,7 @@ describe('an ended run', () => {
     await page.getByRole('button', { name: 'Rerun…' }).click();
     await assertAccessible(page, 'the question before running again');
     await page.getByRole('button', { name: 'Rerun', exact: true }).click();
-    await page.getByText('reused from the earlier run').waitFor();
+    await page.getByText('kept from the earlier run').waitFor();
     await page.getByRole('link', { name: 'an earlier run' }).click();
     await page.waitForURL(`**/orchestration/${json.execution_id}`);
     await page.getByText('Reruns', { exact: true }).waitFor();

@@ -36,7 +36,7 @@ describe('the settings screens', () => {
     await page.getByRole('button', { name: 'Rotate key' }).click();
     await page.getByText('It is shown only once').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
-    await page.getByText('rotated, still valid').waitFor();
+    await page.getByText('replaced', { exact: true }).waitFor();
     await page
       .getByRole('row', { name: /CI.*active/ })
       .getByRole('button', { name: 'Revoke…' })
@@ -231,7 +231,7 @@ describe('the settings screens', () => {
     await page.getByText('No runs yet').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Submit task' }).count(), 0);
     await viewer.go('/settings/api-keys');
-    await page.getByText('Admins only').waitFor();
+    await page.getByText('Only admins can see API keys').waitFor();
     await viewer.go('/settings/members');
     await page.getByRole('row', { name: world.installation.admin_email }).waitFor();
     assert.equal(await page.getByRole('button', { name: /Remove|Invite/ }).count(), 0);

@@ -35,7 +35,7 @@ describe('signing in at the screens', () => {
   it('reports a wrong password', async () => {
     await at.go('/sign-in');
     await at.signIn(world.installation.admin_email, 'not the password');
-    await at.page.getByRole('alert').getByText('Wrong e-mail or password.').waitFor();
+    await at.page.getByRole('alert').getByText('Wrong e-mail address or password.').waitFor();
     await assertAccessible(at.page, 'the sign-in page with a refusal');
   });
 

@@ -85,8 +85,8 @@ describe('the webhook screens', function () {
     await row(busy)
       .getByRole('img', { name: /attempts in 24 hours, 9\d\.\d% succeeded/ })
       .waitFor();
-    await row(failing).getByText('failing: 7 in a row, disabled at 10').waitFor();
-    await row(failing).getByRole('link', { name: 'Show failure of Deploy bot' }).waitFor();
+    await row(failing).getByText('failing: 7 failures in a row (disabled after 10)').waitFor();
+    await row(failing).getByRole('link', { name: 'Show failures of Deploy bot' }).waitFor();
     await row(old).getByText('Connection refused').waitFor();
     await row(json.id).getByText('listening').waitFor();
     await picture(page, 'webhooks-list');
@@ -113,10 +113,10 @@ describe('the webhook screens', function () {
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Deactivate' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
-    await page.getByText('Deactivated manually').waitFor();
-    await other.getByText('Deactivated manually').waitFor();
+    await page.getByText('Webhook inactive').waitFor();
+    await other.getByText('Webhook inactive').waitFor();
     await other.getByRole('button', { name: 'Activate' }).click();
-    await page.getByText('Deactivated manually').waitFor({ state: 'detached' });
+    await page.getByText('Webhook inactive').waitFor({ state: 'detached' });
   });
 
   it('let viewers read, and change nothing', async () => {
@@ -185,7 +185,7 @@ describe('the webhook screens', function () {
     await page.getByRole('button', { name: 'Create webhook', exact: true }).click();
     await page.getByText('Select at least one event.').waitFor();
     await page.getByRole('checkbox', { name: 'issue.updated' }).click();
-    await page.getByText('This webhook would get 2 of the last 3 events.').waitFor();
+    await page.getByText('This webhook would receive 2 of the last 3 events.').waitFor();
     await page.getByRole('button', { name: 'Add filter for issue.updated' }).click();
     const filters = page.getByRole('group', { name: 'Filters of issue.updated' });
     await filters.getByLabel('Value').fill('In Progress');
@@ -196,8 +196,8 @@ describe('the webhook screens', function () {
     await filters.getByLabel('Value').nth(1).click();
     await page.getByRole('option', { name: 'High' }).click();
     await page.keyboard.press('Escape');
-    await page.getByText('This webhook would get 1 of the last 3 events.').waitFor();
-    await page.getByText('Not sent: priority: it is "Low", not "High"').waitFor();
+    await page.getByText('This webhook would receive 1 of the last 3 events.').waitFor();
+    await page.getByText('Not sent: priority is "Low", not "High"').waitFor();
     await page.getByRole('button', { name: 'Show verification code' }).click();
     await page.getByText('function isGenuine').waitFor();
     await assertAccessible(page, 'the form');
@@ -248,7 +248,7 @@ describe('the webhook screens', function () {
     await picture(page, 'webhook-test');
     await assertFitsPhone(page);
     receiver.answering(404);
-    await page.getByText('Exact request').click();
+    await page.getByText('Show request').click();
     await page.getByRole('button', { name: 'Edit data' }).click();
     const data = page.getByRole('textbox', { name: 'data', exact: true });
     await data.fill('{ "issue": { "title": "no id" } }');
@@ -271,7 +271,7 @@ describe('the webhook screens', function () {
     await publish();
     await log().filter({ hasText: 'succeeded' }).waitFor();
     await publish('issue.created', { priority: 'Low' });
-    await log().filter({ hasText: 'priority: it is "Low", not "High"' }).waitFor();
+    await log().filter({ hasText: 'priority is "Low", not "High"' }).waitFor();
     receiver.answering((_request, response) => {
       response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":"busy"}');
       return undefined;
@@ -410,15 +410,25 @@ describe('the webhook screens', function () {
     await page.getByText('Webhook disabled').waitFor();
     await page.getByRole('button', { name: 'Notifications', exact: true }).waitFor();
     await picture(page, 'webhook-disabled');
+    await log().filter({ hasText: 'held' }).first().getByRole('link').click();
+    await panel().getByText('When the webhook is enabled, recover its deliveries.').waitFor();
+    await page.keyboard.press('Escape');
+    const viewer = await openScreens(world, {
+      cookie: await addPerson(world, await world.signIn(), 'viewer'),
+    });
+    await viewer.go(new URL(page.url()).pathname);
+    await viewer.page.getByText('Ask an admin of this workspace to enable the webhook.').waitFor();
     receiver.answering(200);
     await page.getByRole('button', { name: '1 · Send test event' }).click();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByText('Test succeeded').waitFor();
     await page.getByRole('button', { name: 'Close test' }).click();
-    await page.getByRole('button', { name: '2 · Re-enable' }).click();
+    await page.getByRole('button', { name: '2 · Enable' }).click();
+    await viewer.page.getByText('Ask an admin of this workspace to recover the deliveries.').waitFor();
+    await viewer.close();
     await page.getByRole('button', { name: /^Recover \d+ deliveries$/ }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText(/12 deliveries are sent/).waitFor();
+    await dialog.getByText('Baton will send 12 deliveries').waitFor();
     await assertAccessible(page, 'the recovering');
     await picture(page, 'webhook-recover');
     await dialog.getByRole('button', { name: 'Send 12 deliveries' }).click();
@@ -446,11 +456,11 @@ describe('the webhook screens', function () {
     await more.click();
     await page.getByRole('menuitem', { name: 'Deactivate' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
-    await page.getByText('Deactivated manually').waitFor();
+    await page.getByText('Webhook inactive').waitFor();
     await more.click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByText('Delete “Billing sync”?').waitFor();
-    await page.getByText('Permanently deleted: the secret').waitFor();
+    await page.getByText('This permanently deletes the secret.').waitFor();
     await assertAccessible(page, 'the deleting');
     await page.getByRole('button', { name: 'Delete webhook' }).click();
     await page.getByText('No webhooks yet').waitFor();

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import type { FeedEvent, FeedEventType } from '../../src/domain/tasks/feed-events.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
+import type { TaskState } from '../../src/domain/tasks/task-states.ts';
 import { parseSearch, stringifySearch, parseList } from '../../web/routing/search.ts';
 import { browserName } from '../../web/format/browser.ts';
 import { formatDuration, formatRelativeTime, formatUtc } from '../../web/format/time.ts';
 import { asCurl } from '../../web/pages/orchestration/as-curl.ts';
+import { actorName, callbackOutlook, progressText } from '../../web/pages/orchestration/words.ts';
 import { shareOf, timelineOf } from '../../web/pages/orchestration/timeline-model.ts';
 
 const SECOND = 1_000;
@@ -34,6 +36,35 @@ describe('times on screens', () => {
     assert.equal(at(-3 * MINUTE), '3 min ago');
     assert.equal(at(2 * HOUR), 'in 2 h');
     assert.equal(formatUtc('2026-01-31T12:00:00.007Z'), '2026-01-31 12:00:00.007 UTC');
+  });
+});
+
+describe('a run in words', () => {
+  it('has actors by their names, and says who acted in Temporal', () => {
+    const table: [string, string][] = [
+      ['user:ada@example.com', 'ada@example.com'],
+      ['key: bt_k3f9', 'key bt_k3f9'],
+      ['agent:developer', 'agent developer'],
+      ['temporal: ada', 'ada (in Temporal)'],
+      ['temporal: unknown', 'unknown (in Temporal)'],
+      ['system', 'system'],
+    ];
+    for (const [label, name] of table) assert.equal(actorName(label), name);
+  });
+
+  it('counts its steps', () => {
+    const progress = { percent: 40, steps_completed: 2, steps_total: 5, current_step: 'review' };
+    assert.equal(progressText({ state: 'executing', progress }), '2 of 5 steps · now: review');
+    const done = { percent: 100, steps_completed: 5, steps_total: 5, current_step: null };
+    assert.equal(progressText({ state: 'completed', progress: done }), '5 of 5 steps');
+  });
+
+  it('promises a callback only where one comes', () => {
+    const outlook = (state: TaskState, status: string) => callbackOutlook({ state, callback: { status } });
+    assert.match(outlook('paused', 'pending'), /when the run ends/);
+    assert.match(outlook('failed', 'pending'), /starts shortly/);
+    assert.match(outlook('cancelled', 'none'), /send no callback/);
+    assert.equal(outlook('completed', 'delivered'), '');
   });
 });
 

@@ -8,13 +8,13 @@ export const SIGN_IN_PROBLEMS = {
   openid_refused: 'Sign-in was cancelled, or the identity provider refused it.',
   openid_expired: 'The sign-in expired or was started in another browser. Try again.',
   openid_failed:
-    'The response of the identity provider is not valid. Try again, or ask an admin to check the log.',
+    'The identity provider returned an invalid response. Try again, or ask an admin to check the log.',
   email_not_verified:
     'The identity provider has not verified your e-mail address. Verify it there, then try again.',
   not_invited: 'You are not a member of this workspace. Ask an admin to invite your e-mail address.',
   linked_otherwise:
-    'Your e-mail address is linked to another account of the identity provider. Ask an admin to remove you and invite you again.',
-  rate_limited: 'Too many sign-ins from your network. Wait a minute, then try again.',
+    'Your e-mail address is linked to another account at the identity provider. Ask an admin to remove you and invite you again.',
+  rate_limited: 'Too many sign-in attempts from your network. Wait a minute, then try again.',
   unavailable: 'Sign-in is unavailable. Try again in a moment.',
 } as const;
 export type SignInProblem = keyof typeof SIGN_IN_PROBLEMS;

@@ -3,13 +3,13 @@ import type { Filter, FilterField, FilterValue, Subscription } from './webhook.t
 import { truncate } from '../common/text.ts';
 import { canonicalJson } from '../common/canonical-json.ts';
 
-/** Whether an event goes to a webhook. `reason` names the filter that did not match; null unless `match` is `skip`. */
+/** Whether an event goes to a webhook. `reason` says why a filter did not match; null unless `match` is `skip`. */
 export type Verdict = { match: 'send' | 'skip' | 'unsubscribed'; reason: string | null };
 
 /** What filters are matched with: the kind, and the parsed `data`. */
 export type MatchableEvent = { event: EventKind; data: Record<string, unknown> };
 
-const MAX_REASON_LENGTH = 500;
+const MAX_MISMATCH_LENGTH = 500;
 const SHOWN_VALUES = 5;
 const SHOWN_LENGTH = 60;
 /** Fields that identify an object, such as a person or a project, in a filter. */
@@ -25,7 +25,7 @@ export function matchEvent(subscriptions: readonly Subscription[], event: Matcha
   for (const filter of subscription.filters) {
     const mismatch = 'values' in filter ? valueMismatch(filter, event) : changeMismatch(filter, event);
     if (mismatch !== null) {
-      const reason = truncate(`filter on ${filter.field}: ${mismatch}`, MAX_REASON_LENGTH).toWellFormed();
+      const reason = truncate(mismatch, MAX_MISMATCH_LENGTH).toWellFormed();
       return { match: 'skip', reason };
     }
   }
@@ -37,10 +37,10 @@ function valueMismatch(
   event: MatchableEvent,
 ): string | null {
   const present = presentValue(field, event);
-  if (present === undefined) return 'the event does not have this field';
+  if (present === undefined) return `the event has no ${field}`;
   const meant = meanings(present);
   if (values.some((value) => meant.includes(value))) return null;
-  return `it is ${shown(present)}, not ${values.length === 1 ? shown(values[0]) : `one of ${shownList(values)}`}`;
+  return `${field} is ${shown(present)}, not ${shownList(values, 'or')}`;
 }
 
 function changeMismatch(
@@ -48,7 +48,7 @@ function changeMismatch(
   event: MatchableEvent,
 ): string | null {
   const news = newValues(field, event);
-  if (news.length === 0) return 'the field did not change';
+  if (news.length === 0) return `${field} did not change`;
   const named = meanings(presentValue(field, event));
   for (const value of news) {
     const meant = meanings(value);
@@ -57,7 +57,7 @@ function changeMismatch(
     const isPresentOne = named.length > 1 && meant.some((name) => named.includes(name));
     if (isPresentOne && named.includes(wanted)) return null;
   }
-  return `it changed to ${shownList(news)}, not to ${shown(wanted)}`;
+  return `${field} changed to ${shownList(news, 'and')}, not to ${shown(wanted)}`;
 }
 
 /** Returns the filter values on a field that would match this event, each by its best-known name. */
@@ -131,7 +131,10 @@ function shown(value: unknown): string {
   return text.length > SHOWN_LENGTH ? `${truncate(text, SHOWN_LENGTH)}…` : text;
 }
 
-function shownList(values: readonly unknown[]): string {
-  const first = values.slice(0, SHOWN_VALUES).map(shown).join(', ');
-  return values.length > SHOWN_VALUES ? `${first} and ${values.length - SHOWN_VALUES} more` : first;
+/** Returns `"High"`, `"High" or "Critical"`, `"A", "B", "C", "D", "E" or 2 more`. */
+function shownList(values: readonly unknown[], word: 'and' | 'or'): string {
+  const parts = values.slice(0, SHOWN_VALUES).map(shown);
+  if (values.length > SHOWN_VALUES) parts.push(`${values.length - SHOWN_VALUES} more`);
+  const last = parts.pop() ?? '';
+  return parts.length === 0 ? last : `${parts.join(', ')} ${word} ${last}`;
 }

@@ -12,6 +12,7 @@ import { Status } from '../../components/status.tsx';
 import { RelativeTime } from '../../components/time.tsx';
 import { formatDuration } from '../../format/time.ts';
 import { callbacksQuery, isOver, runQuery, type Run } from './queries.ts';
+import { callbackOutlook } from './words.ts';
 
 /** Shows every attempt of the callback with its request and response. */
 export function Callbacks({ run }: { run: Run }) {
@@ -39,7 +40,7 @@ export function Callbacks({ run }: { run: Run }) {
     <Stack gap="sm">
       <Text size="sm">
         Callback URL: <code>{run.callback.url}</code> · <Status status={run.callback.status} />
-        {query.data.data.length === 0 ? '. The callback is sent when the run ends.' : ''}
+        {query.data.data.length === 0 ? callbackOutlook(run) : ''}
       </Text>
       {hasScope('tasks:write') ? <RetryButton run={run} /> : null}
       <Accordion variant="separated" chevronPosition="left">

@@ -61,7 +61,7 @@ function CallItem({ call }: { call: Call }) {
           {failure === null ? null : <Text size="sm">{failure}</Text>}
           {truncated ? (
             <Text size="xs" c="dimmed">
-              Long values are truncated.
+              Some values are truncated.
             </Text>
           ) : null}
           <Text size="sm" fw={600}>

@@ -12,7 +12,6 @@ const INITIAL_LINES = 100;
 /** Shows the events of the feed, newest first. */
 export function EventLines({ events }: { events: readonly FeedEvent[] }) {
   const [shown, setShown] = useState(INITIAL_LINES);
-  if (events.length === 0) return <Text c="dimmed">No events yet</Text>;
   return (
     <>
       <ul className={classes['lines']}>
@@ -85,7 +84,8 @@ function describeEvent({ type, data: given }: FeedEvent): string {
     case 'escalation.requested':
       return `${step}: ${data.reason ?? ''}`;
     case 'callback.attempted': {
-      const how = data.response_status ? `status ${data.response_status}` : (data.message ?? '');
+      const status = data.outcome === 'succeeded' ? '' : 'status ';
+      const how = data.response_status ? `${status}${data.response_status}` : (data.message ?? '');
       return `${data.trigger === 'manual' ? 'manual ' : ''}attempt ${data.attempt} ${data.outcome}: ${how}`;
     }
     case 'run.ended':

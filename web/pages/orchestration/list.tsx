@@ -40,7 +40,7 @@ export function RunList() {
   ) : null;
 
   return (
-    <Page title="Orchestration" lead="All runs, updated live" actions={submit} wide>
+    <Page title="Orchestration" lead="All runs, updated every few seconds" actions={submit} wide>
       <Suspense>
         <FirstSteps
           hasRuns={hasFilters(search) || rows.length > 0}
@@ -122,7 +122,7 @@ function NoRuns({ isFiltered, submit }: { isFiltered: boolean; submit: React.Rea
   }
   return (
     <EmptyState title="No runs yet" action={<Group>{submit}</Group>} example={example()}>
-      Submit a task. Agents work on it, and this page shows each step.
+      Submit a task. Agents work on it. This page shows the progress.
     </EmptyState>
   );
 }

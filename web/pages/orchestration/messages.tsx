@@ -7,7 +7,6 @@ import classes from './run-view.module.css';
 
 /** Shows the messages of agents, oldest first. */
 export function Messages({ messages }: { messages: readonly FeedEvent[] }) {
-  if (messages.length === 0) return <Text c="dimmed">No messages yet</Text>;
   return (
     <ul className={classes['lines']} aria-live="polite">
       {messages.map(({ seq, at, data }) => {

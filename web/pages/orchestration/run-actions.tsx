@@ -71,7 +71,7 @@ function ReasonDialog({ action, run, onClose, onConfirm, pending, error }: Dialo
       onClose={onClose}
       title={cancels ? `Cancel “${run.title}”?` : `Pause “${run.title}”?`}
       confirmLabel={cancels ? 'Cancel run' : 'Pause run'}
-      cancelLabel="Keep running"
+      cancelLabel={keepLabel(action, run)}
       isDestructive={cancels}
       onConfirm={() => onConfirm(reason.trim())}
       isPending={pending}
@@ -80,8 +80,8 @@ function ReasonDialog({ action, run, onClose, onConfirm, pending, error }: Dialo
       <Stack gap="sm">
         <Text size="sm">
           {cancels
-            ? `The run ends permanently.${interruptionOf(running)} Completed work is kept. No callback is sent.`
-            : 'No new steps start until you continue the run. Running steps finish, and their results are kept.'}
+            ? `This ends the run.${interruptionOf(running)} Completed work is kept. No callback is sent.`
+            : 'No new steps start until the run is continued. Running steps finish, and their results are kept.'}
         </Text>
         <TextInput
           label="Reason (visible to others)"
@@ -94,9 +94,15 @@ function ReasonDialog({ action, run, onClose, onConfirm, pending, error }: Dialo
   );
 }
 
-/** Returns ` The step fix is interrupted.`; empty if no step is running. */
+/** Returns the label of the button that changes nothing. */
+function keepLabel(action: DialogProps['action'], { state }: Run): string {
+  if (action === 'pause') return 'Do not pause';
+  return state === 'paused' ? 'Keep paused' : 'Keep running';
+}
+
+/** Returns ` The running step fix is interrupted.`; empty if no step is running. */
 function interruptionOf(running: readonly string[]): string {
   if (running.length === 0) return '';
-  const subject = running.length === 1 ? 'The step' : 'The steps';
+  const subject = running.length === 1 ? 'The running step' : 'The running steps';
   return ` ${subject} ${running.join(', ')} ${running.length === 1 ? 'is' : 'are'} interrupted.`;
 }

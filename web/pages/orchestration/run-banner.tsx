@@ -25,8 +25,8 @@ function Escalated({ run, escalation }: { run: Run; escalation: NonNullable<Run[
     <Banner tone="escalated" label="Escalation" title={`Needs your decision: ${escalation.reason}`}>
       Requested by {escalation.agent ?? 'an agent'}
       {escalation.step ? ` in step “${escalation.step}”` : ''}, <RelativeTime at={escalation.at} />.{' '}
-      {done.length > 0 ? `Completed: ${done.join(', ')}.` : 'No steps completed.'} The run has ended. Rerun it
-      after your decision.
+      {done.length > 0 ? `Completed: ${done.join(', ')}.` : 'No steps completed.'} The run has ended. When you
+      have decided, rerun it.
     </Banner>
   );
 }
@@ -52,7 +52,8 @@ function Asked({ run, question }: { run: Run; question: NonNullable<Run['questio
   return (
     <Banner tone="held" label="Question" title={`${question.agent} asks: ${question.text}`}>
       <Text size="sm" mb="xs">
-        In step “{question.step}”, <RelativeTime at={question.at} />. The run is paused until someone answers.
+        Asked in step “{question.step}”, <RelativeTime at={question.at} />. The run is paused until someone
+        answers.
       </Text>
       {hasScope('tasks:write') ? (
         <form
@@ -104,7 +105,7 @@ function Paused({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
     <Banner tone="held" label="Pause" title={title}>
       {reason ? <Text>Reason: {reason}</Text> : null}
       {ending.length > 0
-        ? `No new steps start. Running steps finish, and their results are kept: ${ending.join(', ')}.`
+        ? `Still running: ${ending.join(', ')}. Running steps finish, and their results are kept. No new steps start.`
         : 'No new steps start until someone continues the run.'}
       <Text size="xs" c="dimmed">
         Paused time does not count against the run’s time limit.

@@ -79,7 +79,7 @@ function Facts({ run }: { run: Run }) {
           <dt>Rerun of</dt>
           <dd>
             <RunLink id={run.rerun_of}>an earlier run</RunLink>
-            {run.rerun_from ? `, from ${run.rerun_from}` : ''}
+            {run.rerun_from ? `, starting at ${run.rerun_from}` : ''}
           </dd>
         </div>
       ) : null}

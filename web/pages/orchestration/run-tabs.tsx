@@ -1,6 +1,7 @@
-import { Tabs } from '@mantine/core';
+import { Tabs, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
+import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { JsonView } from '../../components/json-view.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Calls } from './calls.tsx';
@@ -32,10 +33,10 @@ export function RunTabs({ run, events }: { run: Run; events: readonly FeedEvent[
           <Tabs.Tab value="request">Request</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="messages">
-          <Messages messages={messages} />
+          {messages.length === 0 ? noneOf('messages', run) : <Messages messages={messages} />}
         </Tabs.Panel>
         <Tabs.Panel value="output">
-          {run.output ? <JsonView value={run.output} label="output" /> : 'No output yet'}
+          {run.output ? <JsonView value={run.output} label="output" /> : noneOf('output', run)}
         </Tabs.Panel>
         <Tabs.Panel value="documents">
           <Documents run={run} />
@@ -50,7 +51,7 @@ export function RunTabs({ run, events }: { run: Run; events: readonly FeedEvent[
           <Callbacks run={run} />
         </Tabs.Panel>
         <Tabs.Panel value="events">
-          <EventLines events={events} />
+          {events.length === 0 ? noneOf('events', run) : <EventLines events={events} />}
         </Tabs.Panel>
         <Tabs.Panel value="request">
           <RequestTab run={run} />
@@ -63,6 +64,11 @@ export function RunTabs({ run, events }: { run: Run; events: readonly FeedEvent[
 function firstTab(run: Run): Tab {
   if (run.state === 'failed') return 'errors';
   return run.state === 'completed' ? 'output' : 'messages';
+}
+
+/** Shows that there is nothing, and whether it can still come. */
+function noneOf(things: string, { state }: Run) {
+  return <Text c="dimmed">{`No ${things}${isTerminal(state) ? '' : ' yet'}`}</Text>;
 }
 
 function countOf(count: number): string {

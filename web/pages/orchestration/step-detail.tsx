@@ -10,8 +10,8 @@ export function StepDetail({ step }: { step: Step }) {
     <Stack gap={4} className={classes['detail']}>
       {step.error ? (
         <Text size="sm" c="var(--tone-failed)">
-          {step.error.message} ({step.error.code.replaceAll('_', ' ')}
-          {step.attempt > 1 ? `, after ${step.attempt} attempts` : ''})
+          {step.error.message}
+          {step.attempt > 1 ? ` (after ${step.attempt} attempts)` : ''}
         </Text>
       ) : null}
       {step.summary ? <Text size="sm">{step.summary}</Text> : null}
@@ -23,7 +23,7 @@ export function StepDetail({ step }: { step: Step }) {
 }
 
 function factsOf(step: Step): string[] {
-  const facts = [`${step.status}, by ${step.agent}`];
+  const facts: string[] = [step.status, `agent ${step.agent}`];
   if (step.started_at) facts.push(`started ${formatUtc(step.started_at)}`);
   if (step.completed_at) facts.push(`ended ${formatUtc(step.completed_at)}`);
   if (step.usage) facts.push(usageText(step.usage));

@@ -113,7 +113,7 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
         />
         <Textarea
           label="Description"
-          description={`The prompt for the agents, up to ${MAX_DESCRIPTION_LENGTH.toLocaleString('en')} characters`}
+          description={`Instructions for the agents, up to ${MAX_DESCRIPTION_LENGTH.toLocaleString('en')} characters`}
           autosize
           minRows={3}
           maxRows={14}
@@ -148,7 +148,7 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
         />
         <Textarea
           label="Metadata"
-          description={`JSON object, up to ${MAX_METADATA_BYTES / 1024} KiB. Use “rehearsal” to script a simulated run`}
+          description={`JSON object, up to ${MAX_METADATA_BYTES / 1024} KiB. Add “rehearsal” to simulate the run`}
           placeholder='{ "order": "A-17" }'
           autosize
           minRows={2}

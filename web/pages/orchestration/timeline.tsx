@@ -113,7 +113,7 @@ function Bar({ interval, outcome, timeline }: BarProps) {
 }
 
 function StepDuration({ step }: { step: Step }) {
-  if (step.kept) return 'reused from the earlier run';
+  if (step.kept) return 'kept from the earlier run';
   if (step.duration_ms !== null) return <Duration ms={step.duration_ms} />;
   if (step.status === 'running' && step.started_at) return <Elapsed since={step.started_at} />;
   return step.status;

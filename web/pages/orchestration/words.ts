@@ -1,12 +1,12 @@
 import type { Progress, Usage } from '../../../src/domain/tasks/run-schemas.ts';
 import { isTerminal, type TaskState } from '../../../src/domain/tasks/task-states.ts';
 
-/** Returns `2 of 5 · review` or `5 of 5 steps`. */
+/** Returns `2 of 5 steps · now: review` or `5 of 5 steps`. */
 export function progressText({ state, progress }: { state: TaskState; progress: Progress }): string {
   const { steps_completed, steps_total, current_step } = progress;
   if (steps_total === 0) return isTerminal(state) ? 'no steps' : 'no steps yet';
-  const step = current_step === null ? ' steps' : ` · ${current_step}`;
-  return `${steps_completed} of ${steps_total}${step}`;
+  const step = current_step === null ? '' : ` · now: ${current_step}`;
+  return `${steps_completed} of ${steps_total} steps${step}`;
 }
 
 /** Returns `1,200 input tokens, 340 output tokens`, with calls and cost if known. */
@@ -20,8 +20,22 @@ function plural(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Returns the name of an actor: `ada@example.com`, `key bt_k3f9`. */
+/** Returns the name of an actor: `ada@example.com`, `key bt_k3f9`, `agent developer`, `ada (in Temporal)`. */
 export function actorName(label: string): string {
-  if (label.startsWith('user:')) return label.slice('user:'.length);
-  return label.replace(/^(key|token|temporal):\s*/, '$1 ');
+  const [, kind, name = label] = /^(user|key|token|agent|temporal):\s*(.*)$/s.exec(label) ?? [];
+  if (kind === undefined || kind === 'user') return name;
+  return kind === 'temporal' ? `${name} (in Temporal)` : `${kind} ${name}`;
+}
+
+/** Returns what follows the status of a callback without attempts: `. Cancelled runs send no callback.` */
+export function callbackOutlook({
+  state,
+  callback,
+}: {
+  state: TaskState;
+  callback: { status: string };
+}): string {
+  if (state === 'cancelled') return '. Cancelled runs send no callback.';
+  if (!isTerminal(state)) return '. The callback is sent when the run ends.';
+  return callback.status === 'pending' ? '. The first attempt starts shortly.' : '';
 }

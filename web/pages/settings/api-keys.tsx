@@ -15,7 +15,8 @@ export function ApiKeys() {
   const { isAtLeast } = useSession();
   const [isCreating, setIsCreating] = useState(false);
   const canCreate = isAtLeast('admin');
-  const lead = 'Programs use API keys to submit tasks and send events. Each key belongs to one project.';
+  const lead =
+    'Programs use API keys to submit tasks and send events. Each key belongs to one project; its event and webhook scopes apply to the whole workspace.';
   const button = (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setIsCreating(true)}>
       Create key
@@ -26,7 +27,9 @@ export function ApiKeys() {
       {canCreate ? (
         <Keys />
       ) : (
-        <EmptyState title="Admins only">Ask an admin of this workspace to create a key for you.</EmptyState>
+        <EmptyState title="Only admins can see API keys">
+          Ask an admin of this workspace to create a key for you.
+        </EmptyState>
       )}
       {isCreating ? <NewKey onClose={() => setIsCreating(false)} /> : null}
     </Page>
@@ -40,7 +43,7 @@ function Keys() {
       title="No API keys yet"
       example={`export BATON_API_KEY=bt_…\ncurl -H "X-API-Key: $BATON_API_KEY" ${location.origin}/api/v1/me`}
     >
-      Create one key for each program, so that you can revoke it separately.
+      Create one key for each program, so that you can revoke them separately.
     </EmptyState>
   );
   return (

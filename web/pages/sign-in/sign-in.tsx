@@ -25,15 +25,10 @@ export function SignIn() {
     <main className={classes['page']}>
       <Paper withBorder p="xl" radius="md" className={classes['card']}>
         <Stack gap="md">
-          <div>
-            <Title order={1}>Sign in</Title>
-            <Text c="dimmed" size="sm">
-              to Baton
-            </Text>
-          </div>
+          <Title order={1}>Sign in to Baton</Title>
           {ended ? (
             <Banner tone="held" title="Your session has ended">
-              Sign in again to return to the page.
+              Sign in again to continue.
             </Banner>
           ) : null}
           {problem ? (
@@ -70,7 +65,7 @@ function PasswordForm({ path }: { path: string }) {
     <form onSubmit={submit}>
       <Stack gap="sm">
         <TextInput
-          label="E-mail"
+          label="E-mail address"
           type="email"
           name="email"
           autoComplete="username"
@@ -117,7 +112,5 @@ function useSignIn(path: string) {
 }
 
 function messageOf(error: unknown): string {
-  return isSignedOut(error)
-    ? 'Wrong e-mail or password. An admin of your workspace can give you a new password.'
-    : errorMessage(error);
+  return isSignedOut(error) ? 'Wrong e-mail address or password.' : errorMessage(error);
 }

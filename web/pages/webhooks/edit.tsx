@@ -19,7 +19,7 @@ export function EditWebhook() {
   return (
     <Page
       title={webhook.data ? `Edit ${webhook.data.name}` : 'Edit webhook'}
-      lead="Changes apply to all later attempts, including those of waiting deliveries."
+      lead="Changes apply from the next attempt. Filters apply to new events only."
       wide
     >
       {webhook.data ? (

@@ -123,7 +123,7 @@ function NoMatches() {
         </ButtonLink>
       }
     >
-      The search covers names, URLs and events.
+      Search looks in names, URLs and events.
     </EmptyState>
   );
 }
@@ -138,7 +138,7 @@ X-Service-Delivery: 0197d3c7-…
 function NoWebhooks({ createButton }: { createButton: React.ReactNode }) {
   return (
     <EmptyState title="No webhooks yet" action={createButton} example={EXAMPLE}>
-      A webhook sends a signed request like this one to your endpoint for each matching event. Baton retries
+      For each matching event, a webhook sends a signed request like this to your endpoint. Baton retries
       failed requests and logs every attempt.
     </EmptyState>
   );

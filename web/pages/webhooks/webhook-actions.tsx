@@ -64,8 +64,8 @@ export function WebhookActions({ webhook, onTest, onOpen }: ActionsProps) {
         error={change.error}
         onConfirm={() => change.mutate(false, { onSuccess: close })}
       >
-        Baton sends nothing until you activate the webhook again. New events and due retries are skipped; you
-        can recover them for 7 days.
+        Baton sends nothing until you activate the webhook again. New events and due retries are skipped. You
+        can recover skipped deliveries until they are removed from the log.
       </Confirm>
     </>
   );

@@ -10,7 +10,7 @@ import classes from './list.module.css';
 
 const RENEW_MS = 10_000;
 
-/** A webhook in the list with its endpoint and health, and a link to its failure. */
+/** A webhook in the list with its endpoint and health, and a link to its failures. */
 export function WebhookRow({ webhook }: { webhook: Webhook }) {
   const { data: stats } = useQuery({ ...statsQuery(webhook.id), refetchInterval: RENEW_MS });
   const params = { webhookId: webhook.id };
@@ -33,30 +33,24 @@ export function WebhookRow({ webhook }: { webhook: Webhook }) {
         <HealthSummary webhook={webhook} stats={stats} />
       </span>
       <span className={classes['action']}>
-        {health === 'failing' ? (
+        {health === 'failing' || health === 'disabled' ? (
           <ButtonLink
             size="compact-sm"
             variant="light"
             to="/settings/integrations/webhooks/$webhookId"
             params={params}
-            search={{
-              status: ['retrying', 'failed'],
-              ...(stats?.last && { delivery: stats.last.delivery_id }),
-            }}
-            aria-label={`Show failure of ${webhook.name}`}
+            search={
+              // The page of a disabled webhook begins with the reason.
+              health === 'disabled'
+                ? {}
+                : {
+                    status: ['retrying', 'failed'],
+                    ...(stats?.last && { delivery: stats.last.delivery_id }),
+                  }
+            }
+            aria-label={`Show failures of ${webhook.name}`}
           >
-            Show failure
-          </ButtonLink>
-        ) : null}
-        {health === 'disabled' ? (
-          <ButtonLink
-            size="compact-sm"
-            variant="light"
-            to="/settings/integrations/webhooks/$webhookId"
-            params={params}
-            aria-label={`View problem of ${webhook.name}`}
-          >
-            View problem
+            Show failures
           </ButtonLink>
         ) : null}
       </span>
@@ -72,7 +66,7 @@ function Rate({ stats }: { stats: Stats | undefined }) {
       <Text span size="sm" className={classes['figure']}>
         {stats.success_rate === null
           ? 'no attempts in 24 h'
-          : `${percent(stats.success_rate)} of ${plural(stats.total, 'attempt')} (24 h)`}
+          : `${percent(stats.success_rate)} of ${plural(stats.total, 'attempt')} succeeded (24 h)`}
       </Text>
     </span>
   );

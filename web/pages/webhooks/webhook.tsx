@@ -119,7 +119,7 @@ function WebhookDetails({ webhook }: { webhook: Webhook }) {
         {webhook.events.map(({ event, filters }) => (
           <li key={event}>
             <code>{event}</code>
-            {filters.length > 0 ? ` only when ${filters.map(filterSentence).join(' and ')}` : null}
+            {filters.length > 0 ? ` if ${filters.map(filterSentence).join(' and ')}` : null}
           </li>
         ))}
       </ul>
@@ -137,7 +137,7 @@ function signingText({
   return [
     'signed',
     ...(standard_webhooks ? ['with Standard Webhooks headers'] : []),
-    ...(include_secret_header ? ['sends the secret as a header'] : []),
+    ...(include_secret_header ? ['the secret is sent in a header'] : []),
     ...(previous_secret_until ? ['also signed with the old secret'] : []),
   ].join(' · ');
 }

@@ -23,7 +23,7 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
     <>
       <DataTable
         label="API keys"
-        columns={['Name', 'Key', 'Project', 'Permissions', 'Last used', 'Created', 'Status', '(Actions)']}
+        columns={['Name', 'Key', 'Project', 'Scopes', 'Last used', 'Created', 'Status', '(Actions)']}
       >
         {keys.map((key) => (
           <tr key={key.id}>
@@ -86,13 +86,24 @@ function KeyStatus({ keyRow, now }: { keyRow: Key; now: number }) {
   if (status === 'active') {
     return keyRow.expires_at ? (
       <>
-        <Status status="active" /> until <RelativeTime at={keyRow.expires_at} />
+        <Status status="active" />, expires <RelativeTime at={keyRow.expires_at} />
       </>
     ) : (
       <Status status="active" />
     );
   }
-  if (status === 'replaced') return <Status status="retrying">rotated, still valid</Status>;
+  if (status === 'replaced') {
+    return (
+      <>
+        <Status status="retrying">replaced</Status>
+        {keyRow.expires_at ? (
+          <>
+            , expires <RelativeTime at={keyRow.expires_at} />
+          </>
+        ) : null}
+      </>
+    );
+  }
   return <Status status="inactive">{status}</Status>;
 }
 
@@ -118,11 +129,11 @@ function Revoke({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
     >
       {apiKey.last_used_at ? (
         <Text size="sm">
-          Requests with {apiKey.prefix}… are rejected immediately and permanently. Last used{' '}
+          The key {apiKey.prefix}… stops working immediately. This cannot be undone. Last used{' '}
           <RelativeTime at={apiKey.last_used_at} />.
         </Text>
       ) : (
-        'The key was never used. It is rejected immediately and permanently.'
+        'The key was never used. It stops working immediately. This cannot be undone.'
       )}
     </Confirm>
   );
@@ -154,7 +165,7 @@ function Rotate({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
     >
       <Stack gap="sm">
         <Text size="sm">
-          Creates a new key with the same permissions. The old key, {apiKey.prefix}…, stays valid during the
+          Creates a new key with the same scopes. The old key, {apiKey.prefix}…, stays valid during the
           overlap, so that you can replace it without downtime.
         </Text>
         <NumberInput

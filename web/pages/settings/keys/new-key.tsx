@@ -16,7 +16,7 @@ const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   'tasks:write': 'Submit and control tasks of the project',
   'events:write': 'Send events',
   'webhooks:read': 'Read webhooks and their deliveries',
-  'webhooks:write': 'Change webhooks, retry deliveries',
+  'webhooks:write': 'Change webhooks and retry deliveries',
 };
 
 /** In days; empty means no expiration. */
@@ -74,14 +74,14 @@ export function NewKey({ onClose }: { onClose: () => void }) {
             data={projects.map(({ id, name }) => ({ value: id, label: name }))}
             {...form.getInputProps('project_id')}
           />
-          <Checkbox.Group label="Permissions" {...form.getInputProps('scopes')}>
+          <Checkbox.Group label="Scopes" {...form.getInputProps('scopes')}>
             <Stack gap="xs" mt={4}>
               {SCOPES.map((scope) => (
                 <Checkbox
                   key={scope}
                   value={scope}
                   label={SCOPE_LABELS[scope]}
-                  description={WORKSPACE_SCOPES.includes(scope) ? `${scope}, whole workspace` : scope}
+                  description={WORKSPACE_SCOPES.includes(scope) ? `${scope} (whole workspace)` : scope}
                 />
               ))}
             </Stack>

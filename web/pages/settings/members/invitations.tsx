@@ -58,14 +58,14 @@ function Revoke({ invitation, onClose }: { invitation: Invitation; onClose: () =
     <Confirm
       opened
       onClose={onClose}
-      title={`Revoke the invitation of ${invitation.email}?`}
+      title={`Revoke the invitation for ${invitation.email}?`}
       confirmLabel="Revoke invitation"
       isDestructive
       onConfirm={() => revoke.mutate()}
       isPending={revoke.isPending}
       error={revoke.error}
     >
-      The link stops working immediately. You can invite the same address again.
+      The link stops working immediately. You can invite the same e-mail address again.
     </Confirm>
   );
 }

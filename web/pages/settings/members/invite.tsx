@@ -1,6 +1,7 @@
 import { Modal, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { INVITATION_MS } from '../../../../src/domain/common/limits.ts';
 import type { Role } from '../../../../src/domain/people/access.ts';
 import { rolesToInvite, invitationPlan } from '../../../../src/domain/people/invitation.ts';
 import { unwrap, api, type Schemas } from '../../../api/client.ts';
@@ -13,14 +14,16 @@ import { ROLE_DESCRIPTIONS } from './roles.ts';
 
 type NewInvitation = Schemas['NewInvitation'];
 
+const DAY_MS = 86_400_000;
+
 const INITIAL_VALUES: { email: string; role: Role } = { email: '', role: 'member' };
 
 /** The status of the e-mail as text. */
 const MAIL_STATUS_TEXTS: Readonly<Record<NewInvitation['mail'], string>> = {
   sent: 'The link was also sent by e-mail.',
   pending: 'The link is also being sent by e-mail.',
-  failed: 'The e-mail could not be sent. Pass on the link yourself.',
-  off: 'No mail server is configured. Pass on the link yourself.',
+  failed: 'The e-mail could not be sent. Send the link yourself.',
+  off: 'No mail server is configured. Send the link yourself.',
 };
 
 /** Invites a member and shows the link once. */
@@ -48,14 +51,21 @@ export function Invite({ onClose }: { onClose: () => void }) {
       {created ? (
         <Stack gap="sm">
           <ShownOnce value={created.url} label="Invitation link">
-            The link works once, for {created.email}, within 7 days. It is shown only once.
+            Only {created.email} can use this link, once, within {INVITATION_MS / DAY_MS} days. Copy it now:
+            it is not shown again.
           </ShownOnce>
           <Text size="sm">{MAIL_STATUS_TEXTS[created.mail]}</Text>
         </Stack>
       ) : (
         <form onSubmit={onSubmit} noValidate>
           <Stack gap="sm">
-            <TextInput label="E-mail" type="email" required data-autofocus {...form.getInputProps('email')} />
+            <TextInput
+              label="E-mail address"
+              type="email"
+              required
+              data-autofocus
+              {...form.getInputProps('email')}
+            />
             <Select
               label="Role"
               allowDeselect={false}

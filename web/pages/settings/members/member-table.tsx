@@ -18,7 +18,7 @@ export function MemberTable({ members }: { members: readonly Member[] }) {
   const [removing, setRemoving] = useState<Member | null>(null);
   return (
     <>
-      <DataTable label="Members" columns={['Name', 'E-mail', 'Role', 'Since', '(Actions)']}>
+      <DataTable label="Members" columns={['Name', 'E-mail', 'Role', 'Member since', '(Actions)']}>
         {members.map((member) => {
           const canChange = isAtLeast('admin') && (member.role !== 'owner' || isAtLeast('owner'));
           return (

@@ -2,8 +2,8 @@ import type { Role } from '../../../../src/domain/people/access.ts';
 
 /** The permissions of each role as text. */
 export const ROLE_DESCRIPTIONS: Readonly<Record<Role, string>> = {
-  viewer: 'views everything',
-  member: 'also submits and controls tasks',
-  admin: 'also manages webhooks, keys, projects and members',
-  owner: 'manages everything',
+  viewer: 'can view everything except keys, secrets and the audit log',
+  member: 'viewer who can also submit and control tasks',
+  admin: 'member who can also manage webhooks, keys, projects and members',
+  owner: 'can manage everything',
 };

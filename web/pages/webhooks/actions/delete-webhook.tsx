@@ -8,7 +8,7 @@ import { plural } from '../parts/health.ts';
 
 type DeleteProps = { webhook: Webhook; stats: Stats | undefined; opened: boolean; onClose: () => void };
 
-/** Confirms the deletion of a webhook and names what is deleted. */
+/** Confirms the deletion of a webhook and names what is cancelled and deleted. */
 export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) {
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -33,7 +33,7 @@ export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) 
     >
       <Stack gap="xs">
         <Text>{lossOf(webhook, stats)}</Text>
-        <Text>The delivery log stays until its retention ends.</Text>
+        <Text>The delivery log is kept for its retention period.</Text>
       </Stack>
     </Confirm>
   );
@@ -41,11 +41,14 @@ export function DeleteWebhook({ webhook, stats, opened, onClose }: DeleteProps) 
 
 function lossOf({ has_secret: hasSecret }: Webhook, stats: Stats | undefined): string {
   const held = stats?.held ?? 0;
-  const lost = [
+  const cancelled = [
     ...(held > 0 ? [plural(held, 'held delivery', 'held deliveries')] : []),
     ...(stats?.next_attempt_at ? ['the scheduled retries'] : []),
-    ...(hasSecret ? ['the secret'] : []),
   ];
-  if (lost.length === 0) return 'No deliveries are waiting. No further events are sent to this endpoint.';
-  return `Permanently deleted: ${lost.join(', ')}.`;
+  const effects = [
+    ...(cancelled.length > 0 ? [`cancels ${cancelled.join(' and ')}`] : []),
+    ...(hasSecret ? ['permanently deletes the secret'] : []),
+  ];
+  if (effects.length === 0) return 'No more events will be sent to this endpoint.';
+  return `This ${effects.join(', and ')}.`;
 }

@@ -14,7 +14,7 @@ type Recoverable = (typeof RECOVERABLE)[number];
 const STATUS_LABELS: Readonly<Record<Recoverable, string>> = {
   held: 'Held while the webhook was disabled',
   failed: 'Failed after all attempts',
-  skipped: 'Skipped, but match the current filters',
+  skipped: 'Skipped, but matched by the current filters',
 };
 
 const PERIODS = [
@@ -86,12 +86,11 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
             ? errorMessage(count.error)
             : count.isPending
               ? 'Counting…'
-              : `${plural(found, 'delivery is', 'deliveries are')} sent gradually, each from the start of its retry schedule.`}
+              : forecast(found)}
       </Text>
       {isActive ? null : (
         <Text size="sm" c="var(--tone-held)">
-          The webhook is {webhook.status}. {webhook.status === 'disabled' ? 'Re-enable' : 'Activate'} it
-          first.
+          The webhook is {webhook.status}. {webhook.status === 'disabled' ? 'Enable' : 'Activate'} it first.
         </Text>
       )}
       {recover.error ? (
@@ -113,6 +112,12 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
       </Group>
     </Stack>
   );
+}
+
+function forecast(found: number): string {
+  if (found === 0) return 'No deliveries match.';
+  const deliveries = plural(found, 'delivery', 'deliveries');
+  return `Baton will send ${deliveries}, increasing the rate gradually. Each starts its retries again.`;
 }
 
 type RecoveryRequest = { since: string; statuses: Recoverable[] };

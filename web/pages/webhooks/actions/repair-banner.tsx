@@ -15,7 +15,7 @@ type BannerProps = {
 
 /**
  * Shows why a webhook sends nothing, since when, and the number of held deliveries. The buttons are in the order of
- * the repair: test, re-enable, recover.
+ * the repair: test, enable, recover.
  */
 export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: BannerProps) {
   const change = useActivation(webhook.id);
@@ -23,9 +23,10 @@ export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: B
   const isDisabled = webhook.status === 'disabled';
   if (webhook.status === 'inactive') {
     return (
-      <Banner tone="off" title="Deactivated manually">
+      <Banner tone="off" title="Webhook inactive">
         <Text size="sm" mb={canChange ? 'xs' : 0}>
-          New events and due retries are skipped. Skipped deliveries can be recovered for 7 days.
+          New events and due retries are skipped. Skipped deliveries can be recovered until they are removed
+          from the log.
         </Text>
         {canChange ? (
           <Button size="xs" loading={change.isPending} onClick={() => change.mutate(true)}>
@@ -63,7 +64,7 @@ export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: B
                 1 · Send test event
               </Button>
               <Button size="xs" loading={change.isPending} onClick={() => change.mutate(true)}>
-                2 · Re-enable
+                2 · Enable
               </Button>
             </>
           ) : null}
@@ -79,7 +80,9 @@ export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: B
           ) : null}
         </Group>
       ) : (
-        <Text size="sm">Ask an admin of this workspace to re-enable it.</Text>
+        <Text size="sm">
+          Ask an admin of this workspace to {isDisabled ? 'enable the webhook' : 'recover the deliveries'}.
+        </Text>
       )}
     </Banner>
   );
@@ -87,5 +90,5 @@ export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: B
 
 function heldSentence(held: number): string {
   if (held === 0) return 'New events are held.';
-  return `${plural(held, 'delivery', 'deliveries')} ${held === 1 ? 'is' : 'are'} held. New events are held too.`;
+  return `${plural(held, 'delivery', 'deliveries')} ${held === 1 ? 'is' : 'are'} held. New events are held, too.`;
 }

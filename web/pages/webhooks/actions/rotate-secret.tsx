@@ -57,8 +57,8 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
           <Text>
             Creates a new secret and shows it once.{' '}
             {webhook.has_secret
-              ? ' During the overlap, deliveries also carry a signature by the old secret, in X-Service-Signature-Previous, so that you can update the receiver without losing deliveries.'
-              : ' All later deliveries are signed.'}
+              ? 'During the overlap, deliveries are also signed with the old secret (X-Service-Signature-Previous). Update the receiver during this time.'
+              : 'All deliveries will be signed from now on.'}
           </Text>
           {webhook.has_secret ? (
             <label>
@@ -88,7 +88,7 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
               Cancel
             </Button>
             <Button onClick={() => rotate.mutate()} loading={rotate.isPending}>
-              {webhook.has_secret ? 'Rotate secret' : 'Create secret'}
+              {webhook.has_secret ? 'Rotate secret' : 'Add secret'}
             </Button>
           </Group>
         </Stack>

@@ -60,7 +60,7 @@ function successMessage(at: Date | undefined, { scheduled_at: scheduledAt }: Del
 
 function blockedReasonOf(delivery: DeliveryDetail, webhook: Webhook | undefined): string | null {
   if (!webhook) return 'The webhook was deleted.';
-  if (webhook.status === 'disabled') return 'The webhook is disabled. Re-enable it first.';
+  if (webhook.status === 'disabled') return 'The webhook is disabled. Enable it first.';
   if (webhook.status === 'inactive') return 'The webhook is inactive. Activate it first.';
   if (delivery.status === 'pending') return 'The delivery is already being sent.';
   return null;

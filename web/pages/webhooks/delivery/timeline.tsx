@@ -15,7 +15,7 @@ type TimelineProps = {
   onChoose: (attempt: number) => void;
 };
 
-/** A delivery from its event to its next attempt: occurred → received → attempts → next. */
+/** A delivery from its event to its next attempt: occurred → accepted → attempts → next. */
 export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
   const entries = entriesOf(delivery);
   return (
@@ -72,10 +72,10 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
 function entriesOf({ event_timestamp, received_at, attempts }: DeliveryDetail): TimelineEntry[] {
   const stops: TimelineEntry[] = [];
   if (event_timestamp) {
-    stops.push({ key: 'occurred', at: event_timestamp, tone: 'off', title: 'occurred', detail: '' });
+    stops.push({ key: 'occurred', at: event_timestamp, tone: 'off', title: 'event occurred', detail: '' });
   }
   if (received_at)
-    stops.push({ key: 'received', at: received_at, tone: 'off', title: 'received', detail: '' });
+    stops.push({ key: 'received', at: received_at, tone: 'off', title: 'accepted by Baton', detail: '' });
   return [...stops, ...attempts.map(entryOfAttempt)];
 }
 

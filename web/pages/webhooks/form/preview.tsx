@@ -71,9 +71,9 @@ export function Preview({ events }: { events: readonly Subscription[] }) {
 function summary(verdicts: readonly Verdict[], isSample: boolean): string {
   const sent = verdicts.filter(({ verdict }) => verdict === 'send').length;
   const total = verdicts.length;
-  if (isSample) return `No events yet. This webhook would get ${sent} of the ${total} sample events.`;
-  if (total === 1) return `This webhook would ${sent === 1 ? '' : 'not '}get the last event.`;
-  return `This webhook would get ${sent} of the last ${total} events.`;
+  if (isSample) return `No events yet. This webhook would receive ${sent} of the ${total} sample events.`;
+  if (total === 1) return `This webhook would ${sent === 1 ? '' : 'not '}receive the last event.`;
+  return `This webhook would receive ${sent} of the last ${total} events.`;
 }
 
 function samplesJudged(events: readonly Subscription[]): Verdict[] {
@@ -98,14 +98,7 @@ function VerdictRow({ verdict: { event, at, about, verdict, reason } }: { verdic
           {about}
         </span>
       ) : null}
-      <span className={classes['reason']}>
-        {reason ? `Not sent: ${withoutPrefix(reason)}` : VERDICT_LABELS[verdict]}
-      </span>
+      <span className={classes['reason']}>{reason ? `Not sent: ${reason}` : VERDICT_LABELS[verdict]}</span>
     </li>
   );
-}
-
-/** `filter on priority: it is "Low"` as `priority: it is "Low"`. */
-function withoutPrefix(reason: string): string {
-  return reason.replace(/^filter on /, '');
 }

@@ -36,7 +36,7 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
   const modes: { value: SecretMode; label: string }[] = [
     ...(hasSecret === null ? [] : [{ value: 'keep' as const, label: hasSecret ? 'Keep' : 'No secret' }]),
     { value: 'generate', label: 'Generate' },
-    { value: 'paste', label: 'Enter' },
+    { value: 'paste', label: 'Use my own' },
     ...(hasSecret === false ? [] : [{ value: 'none' as const, label: 'No secret' }]),
   ];
   return (
@@ -56,12 +56,12 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
         <SecretPart draft={draft} error={errors['secret']} change={change} />
         {hasSecretAfterSave ? null : (
           <Callout tone="held" title="Requests are not signed">
-            The receiver cannot verify who sent a request.
+            The receiver cannot verify that requests come from Baton.
           </Callout>
         )}
         <Switch
           label="Send Standard Webhooks headers"
-          description="webhook-id, webhook-timestamp and webhook-signature, for receivers that use Standard Webhooks libraries"
+          description="Adds webhook-id, webhook-timestamp and webhook-signature, for receivers that use Standard Webhooks libraries"
           disabled={!hasSecretAfterSave}
           checked={draft.standardWebhooks}
           error={errors['standard_webhooks']}
@@ -77,7 +77,7 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
         />
         {draft.includeSecretHeader ? (
           <Callout tone="failed" title="Each request reveals the secret" urgent>
-            Anyone who can read proxies, logs or error reports can then sign requests.
+            Anyone with access to proxies, logs or error reports can then forge requests.
           </Callout>
         ) : null}
         {needsConsent(draft, webhook) ? (

@@ -52,7 +52,7 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
           {webhook ? 'Save' : 'Create webhook'}
         </Button>
         <Button type="submit" value="test" loading={pending}>
-          {webhook ? 'Save and send test' : 'Create and send test'}
+          {webhook ? 'Save and send test event' : 'Create and send test'}
         </Button>
         {webhook ? (
           <ButtonLink
@@ -82,7 +82,7 @@ function ActiveSwitch({ draft, change }: SwitchProps) {
     <Panel title="Status">
       <Switch
         label="Active"
-        description="If inactive, the webhook gets no deliveries, and new events are skipped"
+        description="An inactive webhook sends nothing. New events are skipped"
         checked={draft.active}
         onChange={(event) => change({ active: event.currentTarget.checked })}
       />

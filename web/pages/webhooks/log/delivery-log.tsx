@@ -131,7 +131,7 @@ function EmptyLog({ isFiltered, webhook }: { isFiltered: boolean; webhook: Webho
           </Button>
         }
       >
-        The search finds IDs, event types, titles and names that start with the text.
+        Search matches the beginning of IDs, event kinds, titles and names.
       </EmptyState>
     );
   }
@@ -144,5 +144,5 @@ function EmptyLog({ isFiltered, webhook }: { isFiltered: boolean; webhook: Webho
 }
 
 function exampleFor(event: string): string {
-  return `npx baton event send --event ${event} --data @event.json`;
+  return `npx baton event send --event ${event} --sample`;
 }

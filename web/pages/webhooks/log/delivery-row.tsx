@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
-import { DELIVERY_ATTEMPTS } from '../../../../src/domain/common/retry-schedules.ts';
 import { formatDuration } from '../../../format/time.ts';
 import { Status } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import { outcomeLabel } from '../parts/attempt-text.ts';
+import { plural } from '../parts/health.ts';
 import type { Delivery } from '../parts/queries.ts';
 import classes from './log.module.css';
 
@@ -57,14 +57,13 @@ export const DeliveryRow = memo(function DeliveryRow({
   );
 });
 
-function attemptsText({ attempts_count: count, status, test }: Delivery): string {
-  if (count === 0) return '';
-  if (status === 'succeeded' || test) return count === 1 ? '1 attempt' : `${count} attempts`;
-  return `attempt ${count} of ${Math.max(count, DELIVERY_ATTEMPTS)}`;
+/** Without the number of attempts in total: a recovery starts the schedule again, and manual attempts are additional. */
+function attemptsText({ attempts_count: count }: Delivery): string {
+  return count === 0 ? '' : plural(count, 'attempt');
 }
 
 function outcomeText({ attempts_count, response_status, failure, response_ms, reason }: Delivery): string {
-  if (attempts_count === 0) return (reason ?? '').replace(/^filter on /, '');
+  if (attempts_count === 0) return reason ?? '';
   const took = response_ms === null ? '' : ` · ${formatDuration(response_ms)}`;
   return `${outcomeLabel(response_status, failure)}${took}`;
 }

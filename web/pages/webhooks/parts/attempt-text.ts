@@ -51,7 +51,7 @@ function adviceFor(status: number): string {
   if (status === 405) return 'This path does not accept POST. Check the URL.';
   if (status === 413) return 'The body is larger than the endpoint accepts.';
   if (status === 429) return 'The endpoint limits the request rate.';
-  if (status >= 500) return 'Check its logs.';
+  if (status >= 500) return 'Check the endpoint’s logs.';
   return 'The endpoint rejected the request. Its response may say why.';
 }
 
@@ -62,7 +62,8 @@ export function describeAttempt({ response, failure, message, response_ms: ms }:
   if (response && (failure === 'status' || failure === 'redirect')) {
     return `The endpoint returned ${statusLine(response.status)}${after}. ${adviceFor(response.status)}`;
   }
-  return `${sentence(message ?? `The attempt failed: ${(failure ?? 'unknown').replaceAll('_', ' ')}`)}${ms === null ? '' : ` It took ${formatDuration(ms)}.`}`;
+  const what = message ?? `The attempt failed: ${(failure ?? 'unknown').replaceAll('_', ' ')}`;
+  return sentence(ms === null ? what : `${what.replace(/\.$/, '')} (after ${formatDuration(ms)})`);
 }
 
 function sentence(text: string): string {
@@ -84,12 +85,12 @@ export function describeDelivery(delivery: DeliveryDetail): string {
       return `${lastAttempt} ${retriesLeft(delivery)}`;
     case 'failed':
       return delivery.test
-        ? `${lastAttempt} Tests are not retried and do not count as failures or successes.`
+        ? `${lastAttempt} A test is not retried and does not affect the failure count.`
         : `${lastAttempt} No automatic retries are left.`;
     case 'held':
-      return `${lastAttempt} Held because the webhook was disabled. Recover this delivery to send it.`.trim();
+      return `${lastAttempt} Held because the webhook was disabled. When the webhook is enabled, recover its deliveries.`.trim();
     case 'cancelled':
-      return `${lastAttempt} No further attempts. ${reason}`.trim();
+      return `${lastAttempt} ${delivery.reason ? `Cancelled: ${delivery.reason}.` : 'Cancelled.'}`.trim();
     case 'skipped':
       return `Not sent. ${reason}`;
   }

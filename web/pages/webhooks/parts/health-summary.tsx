@@ -11,13 +11,14 @@ type HealthProps = {
   brief?: boolean;
 };
 
-/** Shows the health of a webhook in one line: `failing: 7 in a row, disabled at 10 · next retry in 4 min`. */
+/** Shows the health of a webhook in one line: `failing: 7 failures in a row (disabled after 10) · next retry in 4 min`. */
 export function HealthSummary({ webhook, stats, brief = false }: HealthProps) {
   const health = healthOf(webhook);
   if (webhook.listening) {
     return (
       <>
-        <Status status="executing">listening</Status> · temporary webhook of <code>baton listen</code>
+        <Status status="executing">listening</Status> · temporary webhook, created by{' '}
+        <code>baton listen</code>
       </>
     );
   }
@@ -31,8 +32,8 @@ export function HealthSummary({ webhook, stats, brief = false }: HealthProps) {
     case 'failing':
       return (
         <>
-          <Status status="failing" />: {webhook.consecutive_failures} in a row, disabled at{' '}
-          {FAILURES_TO_DISABLE}
+          <Status status="failing" />: {plural(webhook.consecutive_failures, 'failure')} in a row (disabled
+          after {FAILURES_TO_DISABLE})
           {stats?.next_attempt_at ? (
             <>
               {' '}
@@ -63,7 +64,7 @@ export function HealthSummary({ webhook, stats, brief = false }: HealthProps) {
 }
 
 function LastDelivery({ stats }: { stats: Stats | undefined }) {
-  if (!stats) return 'last delivery …';
+  if (!stats) return 'loading…';
   if (stats.last_delivery_at === null) return 'no deliveries yet';
   const took = stats.last?.response_ms ?? null;
   return (

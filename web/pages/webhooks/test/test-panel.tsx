@@ -23,7 +23,7 @@ const DEBOUNCE_MS = 300;
 type Edit = { text: string | null; data: Record<string, unknown> | undefined; wrong: string | null };
 const UNTOUCHED: Edit = { text: null, data: undefined, wrong: null };
 
-/** Sends a test event. Shows the exact request and the result. */
+/** Sends a test event. Shows the request and the result. */
 export function TestPanel({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const client = useQueryClient();
   const subscribed = webhook.events.map(({ event }) => event);
@@ -43,7 +43,7 @@ export function TestPanel({ webhook, onClose }: { webhook: Webhook; onClose: () 
     });
   return (
     <Panel
-      title="Test delivery"
+      title="Test event"
       actions={
         <ActionIcon variant="subtle" color="gray" aria-label="Close test" onClick={onClose}>
           <IconX size={18} aria-hidden />
@@ -73,12 +73,12 @@ export function TestPanel({ webhook, onClose }: { webhook: Webhook; onClose: () 
             Send
           </Button>
           <Text size="sm" c="dimmed">
-            Tests are not retried and do not count as failures or successes.
+            A test is not retried and does not affect the failure count.
           </Text>
         </Group>
         <div aria-live="polite">{last ? <TestResult webhookId={webhook.id} test={last} /> : null}</div>
         <details className={classes['exact']} open={!last}>
-          <summary>Exact request</summary>
+          <summary>Show request</summary>
           {draft.data ? (
             <RequestSide request={draft.data.request} name="Request preview">
               <DataPart

@@ -1,4 +1,5 @@
 import { Group, Stack, Text } from '@mantine/core';
+import { DELIVERY_TIMEOUT_MS } from '../../../../src/domain/common/limits.ts';
 import { errorMessage } from '../../../components/states.tsx';
 import { TextLink } from '../../../components/text-link.tsx';
 import { describeAttempt } from '../parts/attempt-text.ts';
@@ -10,11 +11,15 @@ import type { TestState } from './send-test.ts';
 /** Shows the result of a test, its summary first. */
 export function TestResult({ webhookId, test }: { webhookId: string; test: TestState }) {
   if (test.state === 'sending') {
-    return <Text size="sm">Sending {test.event}… The timeout is 30 s.</Text>;
+    return (
+      <Text size="sm">
+        Sending {test.event}… (up to {DELIVERY_TIMEOUT_MS / 1_000} s)
+      </Text>
+    );
   }
   if (test.state === 'not sent') {
     return (
-      <Callout tone="failed" title="The test could not be sent">
+      <Callout tone="failed" title="The test event could not be sent">
         {errorMessage(test.error)}
       </Callout>
     );
