@@ -1,11 +1,12 @@
 import { isIP, type Socket } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { Agent, type buildConnector, fetch as fetchWith } from 'undici';
+import { MAX_RESPONSE_BYTES } from '../domain/common/limits.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { openConnection, type Route } from './connect.ts';
 import { OutboundFailure } from './failure.ts';
 import { firstToOpen } from './first-to-open.ts';
-import { limitedResponse, MAX_RESPONSE_BYTES } from './limited-fetch.ts';
+import { limitedResponse } from './limited-fetch.ts';
 import { createLookup } from './names.ts';
 import { allowedAddresses, type Lookup } from './resolve.ts';
 

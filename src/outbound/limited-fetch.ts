@@ -1,8 +1,6 @@
 import { Agent, fetch as fetchWith, Response } from 'undici';
+import { MAX_RESPONSE_BYTES } from '../domain/common/limits.ts';
 import { OutboundFailure } from './failure.ts';
-
-/** Maximum size of a response, including streams, in bytes: as sent, and decompressed. */
-export const MAX_RESPONSE_BYTES = 33_554_432;
 
 /** A `fetch` for addresses from the configuration. `close` ends its connections. */
 export type LimitedFetch = { fetch: typeof globalThis.fetch; close(): Promise<void> };

@@ -23,7 +23,7 @@ export type EngineState =
 /** Reads runs from Temporal. Times are Temporal's. */
 export type Engine = ReturnType<typeof createEngine>;
 
-const CALL_LIMIT_MS = 5_000;
+const RECONCILER_CALL_LIMIT_MS = 5_000;
 /** `WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_PAUSE_REQUESTED_BEFORE_TASK_STARTED` of Temporal's API. */
 const PAUSED_BEFORE_TASK_STARTED = 39;
 /** How far back closed executions are searched, in milliseconds. The slow sweep finds older ones. */
@@ -31,7 +31,7 @@ const LOOK_BACK_MS = 120_000;
 
 export function createEngine({ client, taskQueue, log }: { client: Client; taskQueue: string; log: Logger }) {
   let supportsPauses = true;
-  const within = <T>(call: () => Promise<T>) => withinDeadline(client, CALL_LIMIT_MS, call);
+  const within = <T>(call: () => Promise<T>) => withinDeadline(client, RECONCILER_CALL_LIMIT_MS, call);
 
   const queues = taskQueues(taskQueue);
 

@@ -10,7 +10,7 @@ import { MAINTENANCE_WORKFLOW, retentionScheduleId, type MaintenanceInput } from
 import { withinDeadline } from './deadlines.ts';
 import { taskQueues } from './task-messages.ts';
 
-const CALL_LIMIT_MS = 10_000;
+const SCHEDULE_CALL_LIMIT_MS = 10_000;
 /** An attempt takes 30 s at most. The rest is for recording it. */
 const SETTLE_SECONDS = 60;
 
@@ -22,7 +22,7 @@ const SETTLE_SECONDS = 60;
 export async function ensureRetentionSchedule(client: Client, taskQueue: string): Promise<void> {
   const scheduleId = retentionScheduleId(taskQueue);
   const { spec, action, policies } = scheduleOf(scheduleId, taskQueue);
-  await withinDeadline(client, CALL_LIMIT_MS, async () => {
+  await withinDeadline(client, SCHEDULE_CALL_LIMIT_MS, async () => {
     try {
       await client.schedule.create({ scheduleId, spec, action, policies });
     } catch (error) {

@@ -19,7 +19,7 @@ export type VersionView = {
 /** Operations on the versions of the workers. */
 export type VersionControl = ReturnType<typeof createVersionControl>;
 
-const CALL_LIMIT_MS = 30_000;
+const VERSION_CALL_LIMIT_MS = 30_000;
 const POLL_MS = 500;
 /** Codes for: the version or one of its queues is not known yet, or Temporal was too slow to confirm. */
 const RETRYABLE_CODES = new Set<number>([GRPC.notFound, GRPC.failedPrecondition, GRPC.deadlineExceeded]);
@@ -28,7 +28,7 @@ const RETRYABLE_CODES = new Set<number>([GRPC.notFound, GRPC.failedPrecondition,
 export function createVersionControl(client: Client, deployment: string) {
   const { namespace } = client.options;
   const service = client.workflowService;
-  const within = <T>(call: () => Promise<T>) => withinDeadline(client, CALL_LIMIT_MS, call);
+  const within = <T>(call: () => Promise<T>) => withinDeadline(client, VERSION_CALL_LIMIT_MS, call);
 
   /** Returns the number of open workflows of a version. Temporal reports a drained version only minutes later. */
   async function openOf(build: string): Promise<number> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
+import { DEFAULT_PAGE, MAX_ACTOR_LENGTH } from '../../domain/common/limits.ts';
 import { AUDIT_ACTIONS } from '../../domain/people/audit-actions.ts';
 import { readActorLabels } from '../../database/people/actors.ts';
 import { listAudit, type AuditRow } from '../../database/people/audit.ts';
@@ -17,7 +17,6 @@ import {
 import { route, type Route } from '../http/route.ts';
 
 /** Maximum length of an actor. The subject of another issuer's token can be long. */
-const MAX_ACTOR_LENGTH = 500;
 
 const entry = z
   .strictObject({

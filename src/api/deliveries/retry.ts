@@ -10,6 +10,7 @@ import {
 } from '../../database/webhooks/scheduled-retries.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { EngineUnavailable, EngineUncertain } from '../../temporal/task-control.ts';
+import { MAX_RETRY_AHEAD_DAYS } from '../../domain/common/limits.ts';
 import type { AttemptInput } from '../../temporal/delivery-messages.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { recordRequest } from '../http/audit.ts';
@@ -17,7 +18,7 @@ import { notFound, Problem, unavailable } from '../http/problem.ts';
 import type { RouteResponse, Claim } from '../http/route.ts';
 import { idOfClaim } from '../http/idempotency.ts';
 
-const MAX_AHEAD_MS = 30 * 24 * 3_600_000;
+const MAX_AHEAD_MS = MAX_RETRY_AHEAD_DAYS * 24 * 3_600_000;
 
 type RetryRequest = {
   workspaceId: string;
@@ -151,7 +152,7 @@ function checkStatus({ status, test }: DeliveryRow): void {
 function delayOf(at: Date | undefined, now: Date): number {
   const delayMs = at ? Math.max(0, at.getTime() - now.getTime()) : 0;
   if (delayMs <= MAX_AHEAD_MS) return delayMs;
-  const message = '`at` must be at most 30 days ahead.';
+  const message = `\`at\` must be at most ${MAX_RETRY_AHEAD_DAYS} days ahead.`;
   throw new Problem('validation_failed', message, {
     errors: [{ pointer: '/at', code: 'not_allowed', message }],
   });

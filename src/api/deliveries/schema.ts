@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { ATTEMPT_TRIGGERS, DELIVERY_STATUSES } from '../../domain/webhooks/delivery.ts';
 import { listedDelivery } from '../../domain/webhooks/delivery-view.ts';
 import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
+import { MAX_SEARCH_LENGTH } from '../../domain/common/limits.ts';
 import { FAILURE_KINDS } from '../../domain/common/failure-kinds.ts';
 import { listParameter, pageOf, pageParameters, text, givenTime, timestamp, uuid } from '../http/fields.ts';
-
-const MAX_SEARCH_LENGTH = 200;
 
 /** A page of a webhook's log (docs/http-api.md). */
 export const page = pageOf(listedDelivery).meta({ id: 'DeliveryPage' });

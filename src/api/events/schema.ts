@@ -3,7 +3,12 @@ import { isDeeperThan } from '../../domain/common/canonical-json.ts';
 import { sampleData } from '../../domain/webhooks/event-samples.ts';
 import { EVENT_KINDS, isEventKind, type EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { EVENT_SCHEMAS } from '../../domain/webhooks/event-schemas.ts';
-import { MAX_DATA_DEPTH, MAX_EVENT_ID_LENGTH, MAX_EVENTS_PER_REQUEST } from '../../domain/common/limits.ts';
+import {
+  MAX_DATA_DEPTH,
+  MAX_EVENT_ERRORS,
+  MAX_EVENT_ID_LENGTH,
+  MAX_EVENTS_PER_REQUEST,
+} from '../../domain/common/limits.ts';
 import { fieldProblem, shownAs } from '../http/fields.ts';
 
 /** A validated event. `timestamp` is ISO 8601 UTC with milliseconds. */
@@ -21,8 +26,6 @@ export type IncomingEvents = { form: BodyForm; events: IncomingEvent[] };
 /** The issues of a zod context. Paths start at the body. */
 export type Issues = Pick<z.core.ParsePayload, 'issues'>['issues'];
 
-/** Maximum number of reported issues, rounded up to whole events. */
-const MAX_ISSUES = 100;
 /** The range that can be stored, and written with a year of four digits. */
 const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z');
 const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
@@ -97,7 +100,7 @@ export function checkList(
   for (const [index, value] of values.entries()) {
     const event = check(value, [...path, index], issues);
     if (event) events.push(event);
-    if (issues.length >= MAX_ISSUES) break;
+    if (issues.length >= MAX_EVENT_ERRORS) break;
   }
   return events;
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod';
+import { MAX_KEY_OVERLAP_HOURS } from '../../domain/common/limits.ts';
 import { SCOPES } from '../../domain/people/access.ts';
 import { overlapHours, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
 
-/** Maximum overlap of a rotation, in hours. */
-const MAX_OVERLAP_HOURS = 24 * 30;
 const DEFAULT_OVERLAP_HOURS = 24;
 export const keyView = z
   .strictObject({
@@ -38,7 +37,7 @@ export const newKey = keyView
 
 export const rotation = z
   .strictObject({
-    overlap_hours: overlapHours(MAX_OVERLAP_HOURS)
+    overlap_hours: overlapHours(MAX_KEY_OVERLAP_HOURS)
       .default(DEFAULT_OVERLAP_HOURS)
       .describe('Hours until the old key becomes invalid'),
   })

@@ -6,8 +6,8 @@ import { RECENT_EVENTS } from '../../domain/common/limits.ts';
 import { route, type Route } from '../http/route.ts';
 import type { ReadRecentEvents } from './recent-events.ts';
 
-const MOST_VALUES = 30;
-const MOST_LENGTH = 100;
+const MAX_SUGGESTIONS = 30;
+const MAX_SUGGESTION_LENGTH = 100;
 
 const value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const seen = z
@@ -50,6 +50,6 @@ export function filterValuesRoute(readRecentEvents: ReadRecentEvents): Route {
 }
 
 function shortList(values: readonly FilterValue[]): FilterValue[] {
-  const short = values.filter((one) => typeof one !== 'string' || one.length <= MOST_LENGTH);
-  return [...new Set(short)].slice(0, MOST_VALUES);
+  const short = values.filter((one) => typeof one !== 'string' || one.length <= MAX_SUGGESTION_LENGTH);
+  return [...new Set(short)].slice(0, MAX_SUGGESTIONS);
 }

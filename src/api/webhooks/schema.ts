@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
-import { MAX_SECRET_OVERLAP_HOURS } from '../../domain/common/limits.ts';
+import { MAX_PREVIEW_EVENTS, MAX_SECRET_OVERLAP_HOURS } from '../../domain/common/limits.ts';
 import { subscriptions } from '../../domain/webhooks/webhook-filters.ts';
 import { secret } from '../../domain/webhooks/webhook-plan.ts';
 import { webhookView } from '../../domain/webhooks/webhook-view.ts';
@@ -9,7 +9,6 @@ import { checkData } from '../events/schema.ts';
 import { overlapHours, pageOf, pageParameters, givenTime, timestamp, uuid, uuidOut } from '../http/fields.ts';
 
 const DEFAULT_OVERLAP_HOURS = 24;
-const MAX_PREVIEW = 100;
 export const DEFAULT_PREVIEW = 20;
 
 export const webhookPage = pageOf(webhookView).meta({ id: 'WebhookPage' });
@@ -76,7 +75,7 @@ export const testAttempt = attempt
 const previewLimit = z
   .int()
   .min(1)
-  .max(MAX_PREVIEW)
+  .max(MAX_PREVIEW_EVENTS)
   .optional()
   .describe(`Number of recent events; default: ${DEFAULT_PREVIEW}`);
 /** Subscriptions to match with recent events; default: those of the webhook. */

@@ -7,6 +7,7 @@ import {
   type WebhookHours,
   type WebhookHealth,
 } from '../../database/webhooks/webhook-stats.ts';
+import { MAX_STATISTICS_HOURS } from '../../domain/common/limits.ts';
 import { FAILURE_KINDS } from '../../domain/common/failure-kinds.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { integerParameter, timestamp, uuid, uuidOut } from '../http/fields.ts';
@@ -15,7 +16,6 @@ import { route, type Route } from '../http/route.ts';
 
 const HOUR_MS = 3_600_000;
 const DEFAULT_HOURS = 24;
-const MAX_HOURS = 168;
 /**
  * From this many attempts, counting takes a quarter of a second. Such counts are then cached for fifty times as long
  * as counting took, two minutes at most.
@@ -71,7 +71,9 @@ export function webhookStatsRoute(deps: Dependencies): Route {
     access: { kind: 'credential', scope: 'webhooks:read' },
     params: z.strictObject({ id: uuid }),
     query: z.strictObject({
-      hours: integerParameter(1, MAX_HOURS).optional().describe(`Number of hours; default: ${DEFAULT_HOURS}`),
+      hours: integerParameter(1, MAX_STATISTICS_HOURS)
+        .optional()
+        .describe(`Number of hours; default: ${DEFAULT_HOURS}`),
     }),
     responses: { 200: { description: 'The statistics', schema: stats } },
     async handle({ caller: { workspaceId }, params: { id }, query: { hours = DEFAULT_HOURS } }) {

@@ -1,7 +1,7 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { sql, type RawBuilder } from 'kysely';
 import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
-import { MAX_WORDS_LENGTH } from '../../domain/webhooks/delivery-view.ts';
+import { MAX_READ_WORDS_LENGTH } from '../../domain/webhooks/delivery-view.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { lowestIdAt } from '../common/ids.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
@@ -166,7 +166,7 @@ export async function readSearchWords(
 ): Promise<Map<number, string>> {
   const seqs = deliveries.map(({ event_seq }) => String(event_seq));
   const { rows } = await sql<{ seq: string; words: string }>`
-    select seq, left(words, ${MAX_WORDS_LENGTH}) as words from events where seq = any(${seqs}::bigint[])
+    select seq, left(words, ${MAX_READ_WORDS_LENGTH}) as words from events where seq = any(${seqs}::bigint[])
   `.execute(queryBuilderOf(database));
   return new Map(rows.map(({ seq, words }) => [Number(seq), words]));
 }

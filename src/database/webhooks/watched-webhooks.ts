@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
-import { MAX_WORDS_LENGTH, type StoredDelivery } from '../../domain/webhooks/delivery-view.ts';
+import { MAX_READ_WORDS_LENGTH, type StoredDelivery } from '../../domain/webhooks/delivery-view.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import type { EntityManager } from '../people/audit.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
@@ -85,7 +85,7 @@ export async function readDeliveries(
 ): Promise<(StoredDelivery & { words: string | null })[]> {
   const statement = sql<Row>`
     select d.id, d.webhook_id, d.event_id, d.event, d.status, d.test, d.response_status, d.failure, d.response_ms,
-      d.attempts_count, d.next_attempt_at, d.reason, d.created_at, left(e.words, ${MAX_WORDS_LENGTH}) as words
+      d.attempts_count, d.next_attempt_at, d.reason, d.created_at, left(e.words, ${MAX_READ_WORDS_LENGTH}) as words
     from deliveries d left join events e on e.seq = d.event_seq
     where d.id = any(${[...ids]}::uuid[]) order by d.id
   `.compile(queryBuilderOf(database));

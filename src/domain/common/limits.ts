@@ -1,7 +1,7 @@
 /**
- * The limits that callers and users meet, in one place. Configurable limits and those of internal queues are with the code that
- * uses them. Source: docs/http-api.md, docs/callbacks.md, docs/webhooks.md,
- * docs/receiving.md, docs/events.md, docs/channel.md, docs/agents.md.
+ * The limits that callers and users meet, in one place. docs/reference/limits.md lists them. Configurable limits are in
+ * src/runtime/configuration.ts, those of internal queues with the code that uses them. Source: docs/http-api.md,
+ * docs/callbacks.md, docs/webhooks.md, docs/receiving.md, docs/events.md, docs/channel.md, docs/agents.md.
  */
 
 /** Size of a request body, in bytes. */
@@ -12,6 +12,8 @@ export const MAX_TITLE_LENGTH = 200;
 export const MAX_DESCRIPTION_LENGTH = 100_000;
 /** Size of the `metadata` of a task, in bytes of JSON. */
 export const MAX_METADATA_BYTES = 16_384;
+/** Nesting levels in the `metadata` of a task. */
+export const MAX_METADATA_DEPTH = 64;
 /** Length of a `callback_url`, in characters. */
 export const MAX_URL_LENGTH = 2_048;
 /** Length of the reason for a pause or a cancel, in characters. */
@@ -47,6 +49,8 @@ export const IDEMPOTENCY_RETENTION_MS = 24 * 3_600_000;
 export const TOKEN_SECONDS = 15 * 60;
 /** Events per request. */
 export const MAX_EVENTS_PER_REQUEST = 500;
+/** Errors that the response to invalid events lists, rounded up to whole events. */
+export const MAX_EVENT_ERRORS = 100;
 /** Length of an event id, in visible ASCII characters. */
 export const MAX_EVENT_ID_LENGTH = 255;
 /** Length of a webhook name, in characters. */
@@ -56,6 +60,8 @@ export const MAX_SECRET_LENGTH = 256;
 /** Filters per subscribed event kind, and values per filter. */
 export const MAX_FILTERS = 20;
 export const MAX_FILTER_VALUES = 100;
+/** Length of a filter value, in characters. */
+export const MAX_FILTER_VALUE_LENGTH = 500;
 /** Webhooks per workspace, unless configured otherwise. */
 export const MAX_WEBHOOKS = 100;
 /** Timeout of a delivery attempt, from the DNS lookup to the last byte, in milliseconds (docs/receiving.md). */
@@ -68,6 +74,12 @@ export const FAILURES_TO_DISABLE = 10;
 export const CONCURRENT_ATTEMPTS = 10;
 /** Longest overlap of two secrets, in hours. */
 export const MAX_SECRET_OVERLAP_HOURS = 168;
+/** How far ahead a manual retry of a delivery can be scheduled, in days. */
+export const MAX_RETRY_AHEAD_DAYS = 30;
+/** Length of the search text of a delivery log, in characters. */
+export const MAX_SEARCH_LENGTH = 200;
+/** Hours of a webhook's statistics. */
+export const MAX_STATISTICS_HOURS = 168;
 /** Length of the id of the object of an event, in characters. */
 export const MAX_OBJECT_ID_LENGTH = 255;
 /** Nesting levels in the `data` of an event. */
@@ -113,7 +125,7 @@ export const SIGN_INS_PER_MINUTE = 10;
 /** Wrong passwords per account before the limit applies, and seconds until another one is allowed. */
 export const WRONG_PASSWORDS = 10;
 export const WRONG_PASSWORD_SECONDS = 60;
-/** Wrong passwords per account from all addresses before the limit applies. Another one is allowed every 6 s. */
+/** Wrong passwords per account from all IP addresses before the limit applies. Another one is allowed every 6 s. */
 export const WRONG_PASSWORDS_OF_ACCOUNT = 100;
 /** Length of a new password, in characters: minimum and maximum. */
 export const MIN_PASSWORD_LENGTH = 12;
@@ -121,13 +133,20 @@ export const MAX_PASSWORD_LENGTH = 1_000;
 /** Length of an e-mail address and of a person's name, in characters. */
 export const MAX_EMAIL_LENGTH = 320;
 export const MAX_PERSON_NAME_LENGTH = 200;
+/** Length of the name of an API key and of a project, in characters. */
+export const MAX_KEY_NAME_LENGTH = 200;
+export const MAX_PROJECT_NAME_LENGTH = 200;
+/** Longest overlap of two API keys, in hours. */
+export const MAX_KEY_OVERLAP_HOURS = 720;
+/** Length of the actor in a filter of the audit log, in characters. */
+export const MAX_ACTOR_LENGTH = 500;
 /** Lifetime of an invitation, in milliseconds. */
 export const INVITATION_MS = 7 * 24 * 3_600_000;
 /** Open invitations per workspace. */
 export const MAX_OPEN_INVITATIONS = 200;
 /** Time limit of a sign-in at the OpenID provider, in milliseconds. */
 export const OPENID_SIGN_IN_MS = 10 * 60_000;
-/** Length of the return address of an OpenID sign-in, in characters. */
+/** Length of the return path of an OpenID sign-in, in characters. */
 export const MAX_RETURN_TO_LENGTH = 1_000;
 /** Deliveries in the snapshot of a webhook room, and deliveries that are read again after many changes. */
 export const ROOM_DELIVERIES = 25;
@@ -157,6 +176,13 @@ export const TOOL_TIME_LIMIT_MS = 60_000;
 export const MAX_TOOL_TIME_LIMIT_MS = 30 * 60_000;
 /** Messages of a remote agent per step attempt, as feed events. */
 export const MAX_AGENT_MESSAGES = 500;
+/** Size of a response of a model, a tool server, a remote agent or an identity provider, in bytes: as sent, and decompressed. */
+export const MAX_RESPONSE_BYTES = 33_554_432;
+/** In a rehearsal: a duration in milliseconds, progress events and failures of a step, and characters of a document. */
+export const MAX_REHEARSAL_MS = 86_400_000;
+export const MAX_REHEARSAL_PROGRESS_EVENTS = 1_000;
+export const MAX_REHEARSAL_FAILURES = 100;
+export const MAX_REHEARSAL_TEXT_LENGTH = 10_000;
 /** Tools per agent. */
 export const MAX_TOOLS = 64;
 /** Size of a tool's answer to the model, in bytes. */
@@ -190,3 +216,5 @@ export const MAX_EVENT_STREAMS_OF_OWNER = 2_000;
 
 /** Recent events that previews and suggestions of filters are based on, and their bytes in total. */
 export const RECENT_EVENTS = { most: 100, bytes: 4_194_304 } as const;
+/** Events of a filter preview. */
+export const MAX_PREVIEW_EVENTS = 100;

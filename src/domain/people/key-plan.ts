@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SCOPES, WORKSPACE_SCOPES, type Scope } from './access.ts';
+import { MAX_KEY_NAME_LENGTH } from '../common/limits.ts';
 import { givenTime, text, uuid } from '../common/schema-parts.ts';
 
 /** Scopes of a key that is created without scopes. */
@@ -14,7 +15,7 @@ const scopes = z
 /** A new key. */
 export const keyPlan = z
   .strictObject({
-    name: text({ least: 1, most: 200 }),
+    name: text({ least: 1, most: MAX_KEY_NAME_LENGTH }),
     project_id: uuid,
     scopes: scopes.optional().describe(`Default: ${DEFAULT_SCOPES.join(', ')}`),
     expires_at: givenTime.optional(),

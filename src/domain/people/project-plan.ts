@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_PROJECT_NAME_LENGTH } from '../common/limits.ts';
 import { fieldProblem, text } from '../common/schema-parts.ts';
 
 const KEY_FORM = /^[A-Z][A-Z0-9]{0,9}$/;
@@ -6,7 +7,7 @@ const KEY_FORM = /^[A-Z][A-Z0-9]{0,9}$/;
 /** A new project. */
 export const projectPlan = z
   .strictObject({
-    name: text({ least: 1, most: 200 }),
+    name: text({ least: 1, most: MAX_PROJECT_NAME_LENGTH }),
     key: z
       .string()
       .superRefine((value, context) => {

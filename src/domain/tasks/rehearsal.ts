@@ -1,7 +1,16 @@
 import { z } from 'zod';
-import { MAX_ARTIFACT_NAME_LENGTH, MAX_QUESTION_LENGTH, MAX_STEPS } from '../common/limits.ts';
+import {
+  MAX_ARTIFACT_NAME_LENGTH,
+  MAX_QUESTION_LENGTH,
+  MAX_REASON_LENGTH,
+  MAX_REHEARSAL_FAILURES,
+  MAX_REHEARSAL_MS,
+  MAX_REHEARSAL_PROGRESS_EVENTS,
+  MAX_REHEARSAL_TEXT_LENGTH,
+  MAX_STEPS,
+} from '../common/limits.ts';
 
-const milliseconds = z.int().min(0).max(86_400_000);
+const milliseconds = z.int().min(0).max(MAX_REHEARSAL_MS);
 const stepNumber = z.int().min(1).max(MAX_STEPS);
 
 /**
@@ -14,9 +23,14 @@ export const rehearsalSchema = z
     plan_ms: milliseconds.optional().describe('How long `planning` takes, in milliseconds'),
     step_ms: milliseconds.optional().describe('How long each step takes, in milliseconds'),
     steps: stepNumber.optional().describe('Number of steps, instead of the steps of the team'),
-    progress_events: z.int().min(0).max(1_000).optional().describe('`step.progress` reports per step'),
+    progress_events: z
+      .int()
+      .min(0)
+      .max(MAX_REHEARSAL_PROGRESS_EVENTS)
+      .optional()
+      .describe('`step.progress` reports per step'),
     fail: z
-      .strictObject({ step: stepNumber, times: z.int().min(1).max(100) })
+      .strictObject({ step: stepNumber, times: z.int().min(1).max(MAX_REHEARSAL_FAILURES) })
       .optional()
       .describe('The step fails this many times, then succeeds'),
     unrecoverable: z
@@ -24,7 +38,7 @@ export const rehearsalSchema = z
       .optional()
       .describe('This step ends the run as `failed`'),
     escalate: z
-      .strictObject({ step: stepNumber, reason: z.string().min(1).max(1_000) })
+      .strictObject({ step: stepNumber, reason: z.string().min(1).max(MAX_REASON_LENGTH) })
       .optional()
       .describe('This step ends the run as `escalated`'),
     artifact: z
@@ -32,7 +46,7 @@ export const rehearsalSchema = z
         step: stepNumber,
         name: z.string().min(1).max(MAX_ARTIFACT_NAME_LENGTH),
         media_type: z.string().min(1).max(100).optional(),
-        text: z.string().max(10_000),
+        text: z.string().max(MAX_REHEARSAL_TEXT_LENGTH),
       })
       .optional()
       .describe('This step saves this document'),

@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { MAX_METADATA_BYTES } from '../common/limits.ts';
+import { MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../common/limits.ts';
 import type { FieldProblem } from '../common/problem-codes.ts';
 import { rehearsalSchema, type Rehearsal } from './rehearsal.ts';
 import { isStorableText } from '../common/text.ts';
 import { fieldProblem, shownAs } from '../common/schema-parts.ts';
-
-const MAX_DEPTH = 64;
 
 /**
  * Any JSON object that can be stored and returned unchanged. If it has the field `rehearsal`, that field scripts the
@@ -56,7 +54,7 @@ function problemOf(value: unknown, depth: number): [FieldProblem, string] | null
       : ['number_not_exact', 'contains a number that cannot be returned exactly; send it as a string'];
   }
   if (value === null || typeof value !== 'object') return null;
-  if (depth > MAX_DEPTH) return ['too_deep', `must be at most ${MAX_DEPTH} levels deep`];
+  if (depth > MAX_METADATA_DEPTH) return ['too_deep', `must be at most ${MAX_METADATA_DEPTH} levels deep`];
   for (const [name, inner] of Object.entries(value)) {
     const problem = problemOf(name, depth) ?? problemOf(inner, depth + 1);
     if (problem) return problem;

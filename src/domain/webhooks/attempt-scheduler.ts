@@ -16,7 +16,7 @@ export type AttemptTicket = AttemptTarget & {
  * How often the wait of an attempt is prolonged because its webhook makes progress. A burst for a receiver that responds
  * is waited for, one for a receiver that hangs is not.
  */
-const MOST_PROLONGATIONS = 4;
+const MAX_PROLONGATIONS = 4;
 
 /** The attempts of a workspace. `queues` holds those that wait, by webhook; the first webhook has the next turn. */
 type Workspace = { running: number; queues: Map<string, AttemptTicket[]> };
@@ -140,13 +140,13 @@ export function createAttemptScheduler(limits: AttemptLimits) {
 
     /**
      * Removes a waiting attempt whose wait is over and returns true. Prolongs the wait and returns false where an attempt
-     * of the same webhook has finished since, up to {@link MOST_PROLONGATIONS} times.
+     * of the same webhook has finished since, up to {@link MAX_PROLONGATIONS} times.
      */
     expire(ticket: AttemptTicket, now: number): boolean {
       if (now < ticket.dueAt) return false;
       const hasProgress =
         now - (finishedAt.get(ticket.webhookId) ?? Number.NEGATIVE_INFINITY) < ticket.waitMs;
-      if (hasProgress && ticket.prolongations < MOST_PROLONGATIONS) {
+      if (hasProgress && ticket.prolongations < MAX_PROLONGATIONS) {
         ticket.prolongations += 1;
         ticket.dueAt = now + ticket.waitMs;
         return false;

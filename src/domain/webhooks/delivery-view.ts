@@ -75,7 +75,7 @@ export function presentDelivery(row: StoredDelivery) {
 }
 
 /** Characters of an event's search words that are read for a log. */
-export const MAX_WORDS_LENGTH = 500;
+export const MAX_READ_WORDS_LENGTH = 500;
 
 /** Presents a delivery of a log. `words` are the search words of its event. */
 export function presentListed(row: StoredDelivery, words: string | null) {

@@ -23,7 +23,7 @@ export function payloadText({ id, event, timestamp, workspace, data }: PayloadPa
   return `${head.slice(0, -1)},"data":${data}}`;
 }
 
-const MAX_WORDS_LENGTH = 1_000;
+const MAX_SEARCH_WORDS_LENGTH = 1_000;
 /** Fields of an object that people search for. */
 const SEARCHABLE_FIELDS = ['id', 'key', 'title', 'name'] as const;
 
@@ -40,7 +40,7 @@ export function searchWordsOf(
   const actor = searchableTexts(data['actor'], ['name']);
   const words = [event.id, event.event, ...about, ...actor].join(' ');
   // NUL and lone surrogates cannot be stored.
-  return words.slice(0, MAX_WORDS_LENGTH).replaceAll('\u0000', ' ').toWellFormed();
+  return words.slice(0, MAX_SEARCH_WORDS_LENGTH).replaceAll('\u0000', ' ').toWellFormed();
 }
 
 /** Returns `data` of a stored payload. */

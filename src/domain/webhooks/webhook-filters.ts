@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import { EVENT_KINDS } from './event-kinds.ts';
-import { MAX_FILTER_VALUES, MAX_FILTERS } from '../common/limits.ts';
+import { MAX_FILTER_VALUE_LENGTH, MAX_FILTER_VALUES, MAX_FILTERS } from '../common/limits.ts';
 import type { FieldProblem } from '../common/problem-codes.ts';
 import { isStorableText } from '../common/text.ts';
 import { FILTER_FIELDS, type FilterValue, type Subscription } from './webhook.ts';
 import { fieldProblem, shownAs } from '../common/schema-parts.ts';
-
-/** Length of a filter value, in characters. */
-const MAX_VALUE_LENGTH = 500;
 
 /** A filter value. */
 const filterValue = z
@@ -17,7 +14,7 @@ const filterValue = z
     if (found) context.addIssue(fieldProblem(...found));
   })
   .transform((value) => value as FilterValue)
-  .meta(shownAs({ type: ['string', 'number', 'boolean', 'null'], maxLength: MAX_VALUE_LENGTH }));
+  .meta(shownAs({ type: ['string', 'number', 'boolean', 'null'], maxLength: MAX_FILTER_VALUE_LENGTH }));
 
 const filter = z
   .strictObject({
@@ -70,8 +67,8 @@ function problemOfValue(value: unknown): [FieldProblem, string] | null {
       : ['number_not_exact', 'is a number that cannot be stored exactly; send it as a string'];
   }
   if (typeof value !== 'string') return ['wrong_type', 'must be a string, a number, true, false or null'];
-  if (value.length > MAX_VALUE_LENGTH && Array.from(value).length > MAX_VALUE_LENGTH) {
-    return ['too_long', `must have at most ${MAX_VALUE_LENGTH} characters`];
+  if (value.length > MAX_FILTER_VALUE_LENGTH && Array.from(value).length > MAX_FILTER_VALUE_LENGTH) {
+    return ['too_long', `must have at most ${MAX_FILTER_VALUE_LENGTH} characters`];
   }
   return isStorableText(value)
     ? null

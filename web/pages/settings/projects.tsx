@@ -2,6 +2,7 @@ import { Button, Modal, Stack, TextInput } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { MAX_PROJECT_NAME_LENGTH } from '../../../src/domain/common/limits.ts';
 import { projectPlan } from '../../../src/domain/people/project-plan.ts';
 import { projectKeyFrom } from '../../../src/domain/common/text.ts';
 import { unwrap, api } from '../../api/client.ts';
@@ -77,7 +78,13 @@ function NewProject({ onClose }: { onClose: () => void }) {
     <Modal opened onClose={onClose} title="New project" closeButtonProps={{ 'aria-label': 'Close' }}>
       <form onSubmit={onSubmit} noValidate>
         <Stack gap="sm">
-          <TextInput label="Name" required data-autofocus maxLength={200} {...form.getInputProps('name')} />
+          <TextInput
+            label="Name"
+            required
+            data-autofocus
+            maxLength={MAX_PROJECT_NAME_LENGTH}
+            {...form.getInputProps('name')}
+          />
           <TextInput
             label="Key"
             description="Up to 10 capital letters and digits"

@@ -1,6 +1,7 @@
 import { Button, Group, NumberInput, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { MAX_KEY_OVERLAP_HOURS } from '../../../../src/domain/common/limits.ts';
 import { unwrap, api } from '../../../api/client.ts';
 import { useProjects } from '../../../api/projects.ts';
 import { Confirm } from '../../../components/confirm.tsx';
@@ -171,7 +172,7 @@ function Rotate({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
         <NumberInput
           label="Overlap in hours"
           min={0}
-          max={720}
+          max={MAX_KEY_OVERLAP_HOURS}
           value={hours}
           onChange={(value) => setHours(Number(value))}
         />

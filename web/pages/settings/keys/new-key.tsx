@@ -1,6 +1,7 @@
 import { Checkbox, Modal, Select, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { MAX_KEY_NAME_LENGTH } from '../../../../src/domain/common/limits.ts';
 import { SCOPES, WORKSPACE_SCOPES, type Scope } from '../../../../src/domain/people/access.ts';
 import { DEFAULT_SCOPES, keyPlan } from '../../../../src/domain/people/key-plan.ts';
 import { unwrap, api } from '../../../api/client.ts';
@@ -64,7 +65,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
             description="The program that uses the key, for example “CI”"
             required
             data-autofocus
-            maxLength={200}
+            maxLength={MAX_KEY_NAME_LENGTH}
             {...form.getInputProps('name')}
           />
           <Select

@@ -3,6 +3,7 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
+import { MAX_SEARCH_LENGTH } from '../../../../src/domain/common/limits.ts';
 import { DELIVERY_STATUSES } from '../../../../src/domain/webhooks/delivery.ts';
 import { EVENT_KINDS } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { FilterMenu } from '../../../components/filter-menu.tsx';
@@ -14,7 +15,6 @@ import { SPAN_LABELS, SPANS, type Span } from './spans.ts';
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
 
 const DEBOUNCE_MS = 250;
-const MAX_TEXT = 200;
 const STATUSES = DELIVERY_STATUSES.map((value) => ({ value, title: <Status status={value} /> }));
 const KINDS = EVENT_KINDS.map((value) => ({ value, title: value }));
 
@@ -83,7 +83,7 @@ function SearchField({ text, onChange }: { text: string; onChange: (text: string
       placeholder="Text, ID or key…"
       leftSection={<IconSearch size={16} aria-hidden />}
       className={classes['search'] ?? ''}
-      maxLength={MAX_TEXT}
+      maxLength={MAX_SEARCH_LENGTH}
       value={typed}
       onChange={(event) => {
         setTyped(event.currentTarget.value);
