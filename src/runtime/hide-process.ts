@@ -38,8 +38,9 @@ export async function hideProcess({
 
 /** Returns the path of a copy of Node that cannot be read; null if it cannot be created or run. */
 function copyOfNode(): string | null {
-  const folder = mkdtempSync(join(tmpdir(), FOLDER));
+  let folder: string | null = null;
   try {
+    folder = mkdtempSync(join(tmpdir(), FOLDER));
     const copy = join(folder, 'node');
     copyFileSync(process.execPath, copy, constants.COPYFILE_FICLONE);
     chmodSync(copy, EXECUTE_ONLY);
@@ -48,7 +49,7 @@ function copyOfNode(): string | null {
   } catch {
     // No space, for example.
   }
-  rmSync(folder, { recursive: true, force: true });
+  if (folder !== null) rmSync(folder, { recursive: true, force: true });
   return null;
 }
 
