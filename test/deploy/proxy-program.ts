@@ -7,14 +7,15 @@ import { cacheFolder, runs } from '../../dev/services/temporal-binary.ts';
 
 const CADDY = 'github.com/caddyserver/caddy/v2';
 
-/** Why the proxy of the compose file can not be built here; null where it can. */
-export function missingForProxy(): string | null {
-  return spawnSync('go', ['version']).status === 0 ? null : 'go is not installed';
+/** The proxy can not be built here, for a reason outside of this checkout. */
+export class NotBuilt extends Error {
+  override name = 'NotBuilt';
 }
 
 /**
  * Returns the path of the Caddy that the image of the proxy contains: the same versions and modules, built by Go and kept
  * for later. The first build takes some minutes.
+ * @throws NotBuilt where Go is not installed, or can not download the modules
  */
 export function proxyProgram(): string {
   const text = readFileSync(inCheckout('deploy', 'compose', 'proxy.Containerfile'), 'utf8');
@@ -23,6 +24,7 @@ export function proxyProgram(): string {
   const name = `caddy-${version}-${module.split('/').at(-1)}-${moduleVersion}`;
   const kept = join(cacheFolder(), `${name}-${process.platform}-${process.arch}`);
   if (existsSync(kept) && runs(kept, ['version'])) return kept;
+  if (spawnSync('go', ['version']).status !== 0) throw new NotBuilt('go is not installed');
   const folder = mkdtempSync(join(tmpdir(), 'baton-proxy-'));
   try {
     const imports = [`caddycmd "${CADDY}/cmd"`, `_ "${CADDY}/modules/standard"`, `_ "${module}"`];
@@ -31,7 +33,9 @@ export function proxyProgram(): string {
     const go = (...args: string[]) => {
       const env = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod' };
       const { status, stderr } = spawnSync('go', args, { cwd: folder, env, encoding: 'utf8' });
-      if (status !== 0) throw new Error(`go ${args[0]} failed: ${stderr}`);
+      if (status === 0) return;
+      if (args[0] === 'get') throw new NotBuilt(`go can not download the modules: ${stderr}`);
+      throw new Error(`go ${args[0]} failed: ${stderr}`);
     };
     go('mod', 'init', 'proxy');
     go('get', `${CADDY}@${version}`, `${module}@${moduleVersion}`);

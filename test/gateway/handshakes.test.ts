@@ -12,6 +12,9 @@ const PER_ADDRESS = 3;
 const OVERALL = 5;
 /** The packet of Socket.IO that opens the namespace, as a message of Engine.IO. */
 const CONNECT = '40';
+/** The packet that leaves it, and the answer to a ping, which keeps a session. */
+const LEAVE = '41';
+const PONG = '3';
 
 describe('connections to the channel that have not authenticated', () => {
   const world = useOwnWorld({
@@ -154,14 +157,20 @@ describe('connections to the channel that have not authenticated', () => {
     }
   });
 
-  it('are not multiplied by leaving the namespace, or by many attempts at once', async () => {
+  it('do not go on when a client leaves the namespace', async () => {
     const { sid } = await begin('203.0.113.6');
     await post(sid, `${CONNECT}{"token":"${token}"}`);
     await poll(sid);
-    await post(sid, '41');
-    await eventually('the session is closed', async () => (await post(sid, '2')).status === 400);
-    const { sid: eager } = await begin('203.0.113.6');
-    await post(eager, Array.from({ length: 20 }, () => `${CONNECT}{"token":"bad"}`).join('\x1e'));
-    await eventually('the session is closed', async () => (await post(eager, '2')).status === 400);
+    await post(sid, LEAVE);
+    await eventually('the session is closed', async () => (await post(sid, PONG)).status === 400);
+  });
+
+  it('are one attempt at a time', async () => {
+    const rejected = async () => (await world.send('GET', '/health/channel')).json.dropped.token_invalid ?? 0;
+    const before = await rejected();
+    const { sid } = await begin('203.0.113.7');
+    await post(sid, Array.from({ length: 20 }, () => `${CONNECT}{"token":"bad"}`).join('\x1e'));
+    await eventually('the session is closed', async () => (await post(sid, PONG)).status === 400);
+    assert.ok((await rejected()) - before <= 1);
   });
 });
