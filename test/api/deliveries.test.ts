@@ -83,6 +83,24 @@ describe('deliveries over HTTP', () => {
     assert.equal(seen['x-service-delivery'], id);
   });
 
+  it('tell of events of any year, with their time', async () => {
+    const hook = await webhook();
+    for (const timestamp of [
+      '0031-12-01T00:00:00.000Z',
+      '0044-03-15T12:00:00.000Z',
+      '9999-12-31T23:59:59.999Z',
+    ]) {
+      const before = receiver.requests.length;
+      const body = { event: 'issue.created', timestamp, data: sampleData('issue.created') };
+      const { json } = await world.send('POST', '/api/v1/events', { body });
+      const row = await delivered(hook, is('succeeded'), json.id);
+      assert.equal(receiver.requests[before]?.headers['x-service-timestamp'], timestamp);
+      assert.equal((await detail(row.id)).event_timestamp, timestamp);
+      const preview = await world.send('POST', `/api/v1/webhooks/${hook}/preview`, { body: {} });
+      assert.equal(preview.json.data[0].timestamp, timestamp);
+    }
+  });
+
   describe('the log', () => {
     it('tells of a success with everything that was sent and received', async () => {
       receiver.answering((_request, response) => {

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
+import { readTime } from '../common/times.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
 
@@ -56,7 +57,7 @@ export async function claimGroups(
   const events = rows.map((row) => ({
     ...row,
     seq: Number(row.seq),
-    timestamp: new Date(row.timestamp),
+    timestamp: readTime(row.timestamp),
     received_at: new Date(row.received_at),
   }));
   return { events, isRepeat: rows[0]?.is_repeat ?? false };
@@ -261,7 +262,7 @@ export async function listBacklog(
 function deliveryOf(row: RawDelivery): DeliveryToSend {
   return {
     ...row,
-    timestamp: new Date(row.timestamp),
+    timestamp: readTime(row.timestamp),
     next_attempt_at: row.next_attempt_at === null ? null : new Date(row.next_attempt_at),
     created_at: new Date(row.created_at),
     updated_at: new Date(row.updated_at),

@@ -4,6 +4,7 @@ import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { Workspace } from '../people/entities.ts';
 import { isDuplicate } from '../common/outage.ts';
+import { readTime } from '../common/times.ts';
 import { runPrepared } from '../common/prepared.ts';
 
 /** A new event. `hash` is the SHA-256 of its canonical content, hex; `timestamp` is ISO 8601 UTC. */
@@ -198,7 +199,7 @@ export async function listRecentEvents(
     select id, event, timestamp, body, words from events join within using (seq)
     where workspace_id = ${workspaceId}::uuid order by seq desc
   `.execute(queryBuilderOf(database));
-  return rows.map((row) => ({ ...row, timestamp: new Date(row.timestamp) }));
+  return rows.map((row) => ({ ...row, timestamp: readTime(row.timestamp) }));
 }
 
 /** Returns the name of a workspace; null if there is none. */
