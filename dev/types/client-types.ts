@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { EVENT_KINDS, type EventKind } from '../../src/domain/webhooks/event-kinds.ts';
+import { callbackSchema } from '../../src/domain/tasks/callback-schema.ts';
+import { eventTypeName } from '../../src/domain/webhooks/event-documents.ts';
+import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
 import { payloadSchema } from '../../src/domain/webhooks/event-schemas.ts';
-import { CALLBACK_STATES } from '../../src/domain/tasks/task-states.ts';
 import { describedApi, typesOf, writeMade } from './api-types.ts';
 import { inCheckout } from '../common/paths.ts';
 
@@ -22,40 +23,13 @@ export async function writeClientTypes(): Promise<void> {
 
 /** The signed bodies as schemas of a document without paths; the payload of `issue.created` is `IssueCreated`. */
 function payloadDocument() {
-  const kinds = EVENT_KINDS.map((kind) => [nameOf(kind), payloadSchema(kind)] as const);
+  const kinds = EVENT_KINDS.map((kind) => [eventTypeName(kind), payloadSchema(kind)] as const);
   return {
     openapi: '3.1.0',
     info: { title: 'Signed bodies', version: '1' },
     paths: {},
-    components: { schemas: { ...Object.fromEntries(kinds), Callback: z.toJSONSchema(callback) } },
+    components: { schemas: { ...Object.fromEntries(kinds), Callback: z.toJSONSchema(callbackSchema) } },
   };
-}
-
-/** The body of a task result callback (docs/callbacks.md). It may get further fields. */
-const callback = z.looseObject({
-  execution_id: z.string(),
-  status: z.enum(CALLBACK_STATES),
-  duration_ms: z.int(),
-  started_at: z.iso.datetime(),
-  completed_at: z.iso.datetime(),
-  output: z.looseObject({}).describe('Empty where the run ended before it had a plan'),
-  errors: z.array(
-    z.looseObject({
-      code: z.string(),
-      message: z.string(),
-      step: z.string().nullable(),
-      agent: z.string().nullable(),
-      at: z.iso.datetime(),
-    }),
-  ),
-});
-
-/** `issue.created` → `IssueCreated`. */
-function nameOf(kind: EventKind): string {
-  return kind
-    .split('.')
-    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
-    .join('');
 }
 
 if (import.meta.main) await writeClientTypes();

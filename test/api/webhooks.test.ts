@@ -453,6 +453,7 @@ describe('webhooks over HTTP', () => {
       .filter(([path]) => /webhooks|deliveries/.test(path))
       .flatMap(([path, item]) => Object.keys(item ?? {}).map((method) => `${method} ${path.slice(8)}`));
     assert.deepEqual(operations.toSorted(), [
+      'delete deliveries/{id}/retry',
       'delete webhooks/{id}',
       'get deliveries/{id}',
       'get webhooks',

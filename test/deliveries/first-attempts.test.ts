@@ -71,9 +71,7 @@ describe('first attempts', function () {
     await settled(wanting, kinds.length);
     const rows = await settled(others, kinds.length);
     assert.deepEqual(receiver.requests.map(({ body }) => body.toString()).toSorted(), bodies.toSorted());
-    assert.ok(
-      rows.every(({ status, reason }) => status === 'skipped' && reason?.startsWith('project ')),
-    );
+    assert.ok(rows.every(({ status, reason }) => status === 'skipped' && reason?.startsWith('project ')));
   });
 
   it('go unsigned without a secret, and carry it masked in the log where that is wished', async () => {

@@ -30,7 +30,6 @@ export interface WebhookPlan extends Of<'WebhookPlan'> {}
 export interface WebhookEdit extends Of<'WebhookEdit'> {}
 export interface SecretRotation extends Of<'SecretRotation'> {}
 export interface RotatedWebhook extends Of<'RotatedWebhook'> {}
-export interface TestDelivery extends Of<'TestDelivery'> {}
 export interface TestAttempt extends Of<'TestAttempt'> {}
 export interface Recovery extends Of<'Recovery'> {}
 export interface Recovered extends Of<'Recovered'> {}
@@ -52,6 +51,14 @@ export type DeliveryFilter = Omit<QueryOf<'listDeliveries'>, 'cursor'>;
 export type WebhookListing = Omit<QueryOf<'listWebhooks'>, 'cursor'>;
 export type StatsWish = QueryOf<'getWebhookStats'>;
 export type EventTypes = operations['listEventTypes']['responses'][200]['content']['application/json'];
+
+/** A test of a webhook with the sample of a kind, or with other `data` of the kind. */
+export interface TestDelivery {
+  event: EventKind;
+  data?: Record<string, unknown>;
+  /** Sends exactly the request that was previewed, once. */
+  draft?: string;
+}
 
 /** An event to send. Without an `id`, the client generates one, so that Baton recognizes a repeated event. */
 export type OutgoingEvent = {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { anyEvent } from '../../domain/webhooks/event-documents.ts';
 import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
 import { MAX_EVENTS_PER_REQUEST } from '../../domain/common/limits.ts';
 import { fieldProblem } from '../http/fields.ts';
@@ -54,19 +55,7 @@ function checkCloudEvent(value: unknown, path: PropertyKey[], issues: Issues): I
   return { id, event: type, timestamp: time, data };
 }
 
-const SHAPE = {
-  type: 'object',
-  required: ['specversion', 'id', 'source', 'type', 'data'],
-  additionalProperties: true,
-  properties: {
-    specversion: { const: '1.0' },
-    id: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
-    source: { type: 'string' },
-    type: { type: 'string', enum: [...EVENT_KINDS] },
-    time: { type: 'string', format: 'date-time' },
-    data: { type: 'object', additionalProperties: true },
-  },
-};
+const SHAPE = anyEvent('CloudEvent', 'type');
 
 /** Body schemas of CloudEvents by media type. */
 export const cloudEventBodies = {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isDeeperThan } from '../../domain/common/canonical-json.ts';
 import { sampleData } from '../../domain/webhooks/event-samples.ts';
+import { anyEvent } from '../../domain/webhooks/event-documents.ts';
 import { EVENT_KINDS, isEventKind, type EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { EVENT_SCHEMAS } from '../../domain/webhooks/event-schemas.ts';
 import {
@@ -132,17 +133,7 @@ export function bodySchema(
     .meta(shownAs(shape));
 }
 
-const EVENT_SHAPE = {
-  type: 'object',
-  required: ['event', 'data'],
-  additionalProperties: false,
-  properties: {
-    id: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$', description: 'Your id; default: generated' },
-    event: { type: 'string', enum: [...EVENT_KINDS] },
-    timestamp: { type: 'string', format: 'date-time', description: 'Default: now' },
-    data: { type: 'object', additionalProperties: true, description: 'Schemas: /api/v1/event-types' },
-  },
-};
+const EVENT_SHAPE = anyEvent('Event', 'event');
 
 /** One event, or up to 500 as `events`. */
 export const eventsBody = bodySchema(checkBody, {

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject } from 'zod-openapi';
 import { FIELD_PROBLEMS, PROBLEMS, type ProblemCode } from '../../domain/common/problem-codes.ts';
+import { callbackSchema } from '../../domain/tasks/callback-schema.ts';
+import { eventComponents } from '../../domain/webhooks/event-documents.ts';
 import { rehearsalSchema } from '../../domain/tasks/rehearsal.ts';
 import { KEY_FORM } from './idempotency.ts';
-import type { DeclaredResponse, Route } from './route.ts';
+import { isNegotiated, type DeclaredResponse, type Route } from './route.ts';
+import { sentRequests } from './sent-requests.ts';
 
 const problem = z
   .object({
@@ -56,10 +59,16 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string) {
       description: 'Submit tasks, let agents work on them as durable workflows, and receive signed results.',
     },
     servers: [{ url: baseUrl }],
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map((route) => route.tag)), 'sent'].map((name) => ({ name })),
     paths,
+    webhooks: sentRequests(),
     components: {
-      schemas: { Problem: problem, Rehearsal: rehearsalSchema },
+      schemas: {
+        Problem: problem,
+        Rehearsal: jsonSchemaOf(rehearsalSchema),
+        TaskCallback: jsonSchemaOf(callbackSchema),
+        ...eventComponents(),
+      },
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
@@ -67,7 +76,20 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string) {
       },
     },
   };
-  return createDocument(document as unknown as ZodOpenApiObject);
+  return createDocument(document as unknown as ZodOpenApiObject, { override: allowMoreInResponses });
+}
+
+/** Responses may get further fields, so the schemas of responses must not forbid them. Requests with unknown fields are refused. */
+function allowMoreInResponses({ jsonSchema, io }: { jsonSchema: object; io: 'input' | 'output' }): void {
+  const schema = jsonSchema as { additionalProperties?: unknown };
+  if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
+}
+
+/** Returns the schema of values that a request contains, or that the service sends. */
+function jsonSchemaOf(schema: z.ZodType): object {
+  const { $schema: _, $defs = {}, ...inline } = z.toJSONSchema(schema, { io: 'input' });
+  // A schema with an id is a definition of its own.
+  return Object.values($defs)[0] ?? inline;
 }
 
 function operationOf(route: Route) {
@@ -127,7 +149,8 @@ function responseOf(answer: DeclaredResponse) {
 
 /** Returns the problems of a route by status. Codes with the same status share one response. */
 function problemsOf(route: Route) {
-  const codes = new Set<ProblemCode>([...(route.problems ?? []), 'not_acceptable', 'unavailable']);
+  const codes = new Set<ProblemCode>([...(route.problems ?? []), 'unavailable']);
+  if (isNegotiated(route)) codes.add('not_acceptable');
   if (route.access.kind !== 'public') codes.add('unauthenticated').add('forbidden');
   if (route.limit !== 'none') codes.add('rate_limited');
   if (route.params) codes.add('not_found');

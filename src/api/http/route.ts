@@ -88,6 +88,11 @@ export type Route = {
   handle(call: Call): Promise<RouteResponse>;
 };
 
+/** Returns whether the caller can choose the media type of a response, so that none may be acceptable. */
+export function isNegotiated({ mediaTypes, responses }: Pick<Route, 'mediaTypes' | 'responses'>): boolean {
+  return mediaTypes !== undefined || Object.values(responses).some(({ schema }) => schema !== undefined);
+}
+
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 type CallerOf<A extends Access> = A extends { kind: 'public' }
   ? null

@@ -10,7 +10,7 @@ import { notFound, Problem } from './problem.ts';
 import type { RateLimiter } from '../../domain/common/rate-limiter.ts';
 import { spend } from './rate-limit.ts';
 import type { RequestState } from './request-state.ts';
-import type { RouteResponse, Call, Route } from './route.ts';
+import { isNegotiated, type RouteResponse, type Call, type Route } from './route.ts';
 import { validated } from './validation.ts';
 
 type Dependencies = {
@@ -171,8 +171,7 @@ function send(context: Context, call: Call, answer: RouteResponse): void {
 
 function negotiate(route: Route, context: Context): string {
   const offered = route.mediaTypes ?? ['application/json'];
-  const isFixed = !route.mediaTypes && Object.values(route.responses).every((answer) => !answer.schema);
-  if (isFixed) return 'application/json';
+  if (!isNegotiated(route)) return 'application/json';
   const chosen = context.accepts([...offered]);
   if (chosen === false) throw new Problem('not_acceptable', `Available media types: ${offered.join(', ')}.`);
   return chosen;

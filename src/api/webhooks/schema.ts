@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { anyEvent } from '../../domain/webhooks/event-documents.ts';
 import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
 import { MAX_PREVIEW_EVENTS, MAX_SECRET_OVERLAP_HOURS } from '../../domain/common/limits.ts';
 import { subscriptions } from '../../domain/webhooks/webhook-filters.ts';
@@ -6,7 +7,16 @@ import { secret } from '../../domain/webhooks/webhook-plan.ts';
 import { webhookView } from '../../domain/webhooks/webhook-view.ts';
 import { attempt, attemptRequest } from '../deliveries/schema.ts';
 import { checkData } from '../events/schema.ts';
-import { overlapHours, pageOf, pageParameters, givenTime, timestamp, uuid, uuidOut } from '../http/fields.ts';
+import {
+  overlapHours,
+  pageOf,
+  pageParameters,
+  givenTime,
+  shownAs,
+  timestamp,
+  uuid,
+  uuidOut,
+} from '../http/fields.ts';
 
 const DEFAULT_OVERLAP_HOURS = 24;
 export const DEFAULT_PREVIEW = 20;
@@ -50,12 +60,12 @@ export const testRequest = z
       .describe('`draft` of a previewed request: sends it once, exactly as shown, within a day'),
   })
   .superRefine(checkTestData)
-  .meta({ id: 'TestDelivery' });
+  .meta({ id: 'TestDelivery', ...shownAs(anyEvent('TestDelivery', 'event')) });
 
 export const testDraftRequest = z
   .strictObject(testEvent)
   .superRefine(checkTestData)
-  .meta({ id: 'TestDraftRequest' });
+  .meta({ id: 'TestDraftRequest', ...shownAs(anyEvent('TestDraftRequest', 'event')) });
 
 /** The request that a test would send. */
 export const testDraft = z

@@ -35,7 +35,11 @@ const filter = z
       context.addIssue(fieldProblem('not_allowed', 'must not have both `changed_to` and `values`'));
     }
   })
-  .meta({ id: 'WebhookFilter', description: 'Has exactly one of `changed_to` and `values`' });
+  .meta({
+    id: 'WebhookFilter',
+    description: 'Has exactly one of `changed_to` and `values`',
+    oneOf: [{ required: ['changed_to'] }, { required: ['values'] }],
+  });
 
 const subscription = z
   .strictObject({

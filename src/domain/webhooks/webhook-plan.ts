@@ -49,7 +49,18 @@ const plan = {
 };
 
 /** A new webhook (docs/webhooks.md). */
-export const webhookPlan = z.strictObject({ ...plan, secret: secret.optional() }).meta({ id: 'WebhookPlan' });
+export const webhookPlan = z.strictObject({ ...plan, secret: secret.optional() }).meta({
+  id: 'WebhookPlan',
+  // Either option requires a secret.
+  allOf: [
+    {
+      anyOf: [
+        { required: ['secret'] },
+        { properties: { include_secret_header: { const: false }, standard_webhooks: { const: false } } },
+      ],
+    },
+  ],
+});
 
 /** A change of a webhook. Omitted fields stay unchanged. */
 export const webhookEdit = z

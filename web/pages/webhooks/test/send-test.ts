@@ -28,7 +28,9 @@ export async function sendTest(client: QueryClient, webhookId: string, request: 
   show({ state: 'sending', event });
   try {
     const params = { path: { id: webhookId } };
-    const attempt = await unwrap(api.POST('/api/v1/webhooks/{id}/test', { params, body: request }));
+    const attempt = await unwrap(
+      api.POST('/api/v1/webhooks/{id}/test', { params, body: request as Schemas['TestDelivery'] }),
+    );
     show({ state: 'answered', event, attempt });
   } catch (error) {
     show({ state: 'not sent', event, error });

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { EVENT_KINDS, type EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { EVENT_SCHEMAS } from '../../../../src/domain/webhooks/event-schemas.ts';
 import { sampleData } from '../../../../src/domain/webhooks/event-samples.ts';
-import { unwrap, api } from '../../../api/client.ts';
+import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { validate } from '../../../forms/validate.ts';
 import { BodyView } from '../../../components/json-view.tsx';
 import { Panel } from '../../../components/panel.tsx';
@@ -160,7 +160,7 @@ function useTestDraft(webhook: Webhook, event: EventKind, data: Record<string, u
       unwrap(
         api.POST('/api/v1/webhooks/{id}/test-request', {
           params: { path: { id: webhook.id } },
-          body: JSON.parse(settled) as { event: EventKind; data?: Record<string, unknown> },
+          body: JSON.parse(settled) as Schemas['TestDraftRequest'],
           signal,
         }),
       ),
