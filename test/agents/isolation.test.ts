@@ -85,8 +85,8 @@ describe('the isolation of programs', () => {
     rmSync(home, { recursive: true });
   });
 
-  it('refuses another user if this process may not switch to it', async function () {
-    if (process.getuid?.() === 0) this.skip();
+  const itWithoutRoot = process.getuid?.() === 0 ? () => {} : it;
+  itWithoutRoot('refuses another user if this process may not switch to it', async () => {
     const choosing = chooseIsolation({ programsUser: { uid: 60_607, gid: 60_607 } });
     await assert.rejects(choosing, /AGENT_PROGRAMS_UID is 60607, but this process cannot/);
   });

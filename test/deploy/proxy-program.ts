@@ -7,24 +7,23 @@ import { cacheFolder, runs } from '../../dev/services/temporal-binary.ts';
 
 const CADDY = 'github.com/caddyserver/caddy/v2';
 
-/** The proxy can not be built here, for a reason outside of this checkout. */
-export class NotBuilt extends Error {
-  override name = 'NotBuilt';
-}
-
 /**
- * Returns the path of the Caddy that the image of the proxy contains: the same versions and modules, built by Go and kept
- * for later. The first build takes some minutes.
- * @throws NotBuilt where Go is not installed, or can not download the modules
+ * Returns the path of the Caddy that the image of the proxy contains: the same versions and modules. Go builds it if
+ * `BATON_BUILD_PROXY=1`, which takes some minutes of all cores, and it is kept for later runs. Null if it was not built.
  */
-export function proxyProgram(): string {
+export function proxyProgram(): string | null {
   const text = readFileSync(inCheckout('deploy', 'compose', 'proxy.Containerfile'), 'utf8');
   const [, version, module, moduleVersion] = /xcaddy build (\S+) --with (\S+)@(\S+)/.exec(text) ?? [];
   if (!version || !module || !moduleVersion) throw new Error('proxy.Containerfile names no versions');
   const name = `caddy-${version}-${module.split('/').at(-1)}-${moduleVersion}`;
   const kept = join(cacheFolder(), `${name}-${process.platform}-${process.arch}`);
   if (existsSync(kept) && runs(kept, ['version'])) return kept;
-  if (spawnSync('go', ['version']).status !== 0) throw new NotBuilt('go is not installed');
+  if (process.env['BATON_BUILD_PROXY'] !== '1') {
+    console.log(
+      '    the proxy is not tested: set BATON_BUILD_PROXY=1 to build Caddy with Go, which takes some minutes',
+    );
+    return null;
+  }
   const folder = mkdtempSync(join(tmpdir(), 'baton-proxy-'));
   try {
     const imports = [`caddycmd "${CADDY}/cmd"`, `_ "${CADDY}/modules/standard"`, `_ "${module}"`];
@@ -33,9 +32,7 @@ export function proxyProgram(): string {
     const go = (...args: string[]) => {
       const env = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod' };
       const { status, stderr } = spawnSync('go', args, { cwd: folder, env, encoding: 'utf8' });
-      if (status === 0) return;
-      if (args[0] === 'get') throw new NotBuilt(`go can not download the modules: ${stderr}`);
-      throw new Error(`go ${args[0]} failed: ${stderr}`);
+      if (status !== 0) throw new Error(`go ${args[0]} failed: ${stderr}`);
     };
     go('mod', 'init', 'proxy');
     go('get', `${CADDY}@${version}`, `${module}@${moduleVersion}`);
