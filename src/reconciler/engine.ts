@@ -24,6 +24,8 @@ export type EngineState =
 export type Engine = ReturnType<typeof createEngine>;
 
 const RECONCILER_CALL_LIMIT_MS = 5_000;
+/** Limit for listing all open or all paused runs, in milliseconds. */
+const LIST_LIMIT_MS = 30_000;
 /** `WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_PAUSE_REQUESTED_BEFORE_TASK_STARTED` of Temporal's API. */
 const PAUSED_BEFORE_TASK_STARTED = 39;
 /** How far back closed executions are searched, in milliseconds. The slow sweep finds older ones. */
@@ -31,19 +33,21 @@ const LOOK_BACK_MS = 120_000;
 
 export function createEngine({ client, taskQueue, log }: { client: Client; taskQueue: string; log: Logger }) {
   let supportsPauses = true;
-  const within = <T>(call: () => Promise<T>) => withinDeadline(client, RECONCILER_CALL_LIMIT_MS, call);
+  const within = <T>(call: () => Promise<T>, ms = RECONCILER_CALL_LIMIT_MS) =>
+    withinDeadline(client, ms, call);
 
   const queues = taskQueues(taskQueue);
 
-  /** Returns the ids of the runs of this installation that match. */
-  async function runIds(condition: string): Promise<string[]> {
+  /** Returns the ids of the runs of this installation that match, by one request for each 1,000. */
+  async function runIds(condition: string, withinMs?: number): Promise<string[]> {
     const query = `WorkflowType = '${TASK_RUN_WORKFLOW}' and TaskQueue = '${queues.runs}' and ${condition}`;
     return await within(async () => {
       const found: string[] = [];
-      for await (const { workflowId } of client.workflow.list({ query })) found.push(workflowId);
+      for await (const { workflowId } of client.workflow.list({ query, pageSize: 1_000 }))
+        found.push(workflowId);
       // Other programs may use the namespace as well. The id of a run is a UUID.
       return found.filter((id) => UUID.test(id));
-    });
+    }, withinMs);
   }
 
   return {
@@ -51,13 +55,18 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
     async pausedRuns(): Promise<string[]> {
       if (!supportsPauses) return [];
       try {
-        return await runIds(`ExecutionStatus = 'Paused'`);
+        return await runIds(`ExecutionStatus = 'Paused'`, LIST_LIMIT_MS);
       } catch (error) {
         if (grpcCodeOf(error) !== GRPC.invalidArgument) throw error;
         supportsPauses = false;
         log.warn('this Temporal service does not support workflow pause: pauses in its Web UI are ignored');
         return [];
       }
+    },
+
+    /** Returns the ids of the runs that have not ended. A run that has just started or ended may be wrong. */
+    openRuns(): Promise<string[]> {
+      return runIds(`ExecutionStatus in ('Running', 'Paused')`, LIST_LIMIT_MS);
     },
 
     /** Returns the ids of the runs that were recently terminated or timed out. */
@@ -82,7 +91,8 @@ export function createEngine({ client, taskQueue, log }: { client: Client; taskQ
         const { status, raw, closeTime } = await within(() =>
           client.workflow.getHandle(executionId).describe(),
         );
-        if (status.name === 'RUNNING') return { kind: 'running' };
+        // A run whose execution continues as a new one has not ended.
+        if (status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW') return { kind: 'running' };
         if (status.name === 'PAUSED')
           return { kind: 'paused', ...pauseOf(raw.workflowExtendedInfo?.pauseInfo) };
         const byItself =

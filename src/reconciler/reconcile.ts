@@ -14,6 +14,7 @@ import {
   listOpenRuns,
   listEnginePausedRuns,
   viewOfRow,
+  type EnginePausedRun,
   type TaskRunRow,
 } from '../database/tasks/task-runs.ts';
 import { findPlan } from '../database/tasks/reruns.ts';
@@ -64,6 +65,8 @@ const SUBMISSION_MS = 3_000;
 /** Age of a callback, in milliseconds, after which all its attempts must be over. */
 const CALLBACK_MS = 60_000;
 const BATCH = 500;
+/** Ids of open runs that one statement reads. */
+const SWEEP_BATCH = 5_000;
 /** Runs that are started or compared with Temporal at once. */
 const CONCURRENT_STARTS = 16;
 /** Number of queries to a closed workflow for its end. Each takes a second at most. */
@@ -94,18 +97,14 @@ export async function repairPauses(dependencies: Dependencies): Promise<void> {
   if (rows.length === 0) return;
   const paused = new Set(await dependencies.engine.pausedRuns());
   const others = rows.filter(({ id }) => !paused.has(id));
-  await forEachRow(others, idOf, (row) => repairAfterPause(dependencies, row), CONCURRENT_STARTS);
+  await forEachRow(others, idOf, ({ id }) => repairAfterPause(dependencies, id), CONCURRENT_STARTS);
 }
 
 /** Records runs that were recently terminated or timed out. */
 export async function recordEnds(dependencies: Dependencies): Promise<void> {
   const { engine, database, clock } = dependencies;
-  const reconcile = async (id: string) => {
-    const row = await findRun(database, id);
-    if (row && !isTerminal(row.state)) await reconcileRun(dependencies, row);
-  };
   const open = await findOpenRuns(database, await engine.runsClosedFromOutside(clock()));
-  await forEachRow(open, String, reconcile, CONCURRENT_STARTS);
+  await forEachRow(open, String, (id) => reconcileRun(dependencies, id), CONCURRENT_STARTS);
 }
 
 /** Starts runs that were stored but not started: their process died in between, or Temporal was unavailable. */
@@ -115,19 +114,24 @@ export async function startForgotten(dependencies: Dependencies): Promise<void> 
   await forEachRow(rows, idOf, (row) => restartRun(dependencies, row), CONCURRENT_STARTS);
 }
 
-/** Compares every open run with Temporal. */
+/** Compares all open runs with Temporal's list, and asks about those that are not in it. */
 export async function sweep(dependencies: Dependencies): Promise<void> {
   const before = new Date(dependencies.clock().getTime() - SUBMISSION_MS);
-  const rows = openRuns(dependencies.database, before);
-  await forEachRow(rows, idOf, (row) => reconcileRun(dependencies, row), CONCURRENT_STARTS);
+  const listed = new Set(await dependencies.engine.openRuns());
+  const others = otherOpenRuns(dependencies.database, before, listed);
+  await forEachRow(others, String, (id) => reconcileRun(dependencies, id), CONCURRENT_STARTS);
 }
 
-async function* openRuns(database: Database, before: Date): AsyncGenerator<TaskRunRow> {
+async function* otherOpenRuns(
+  database: Database,
+  before: Date,
+  listed: ReadonlySet<string>,
+): AsyncGenerator<string> {
   let after: string | null = null;
   do {
-    const rows: TaskRunRow[] = await listOpenRuns(database, before, { after, limit: BATCH });
-    yield* rows;
-    after = rows.length === BATCH ? (rows.at(-1)?.id ?? null) : null;
+    const ids: string[] = await listOpenRuns(database, before, { after, limit: SWEEP_BATCH });
+    yield* ids.filter((id) => !listed.has(id));
+    after = ids.length === SWEEP_BATCH ? (ids.at(-1) ?? null) : null;
   } while (after !== null);
 }
 
@@ -162,7 +166,9 @@ export async function removeExpired(dependencies: Dependencies): Promise<void> {
   while ((await removeOldRuns(dependencies.database, before, BATCH)) === BATCH);
 }
 
-async function reconcileRun(dependencies: Dependencies, row: TaskRunRow): Promise<void> {
+async function reconcileRun(dependencies: Dependencies, id: string): Promise<void> {
+  const row = await findRun(dependencies.database, id);
+  if (!row || isTerminal(row.state)) return;
   if (row.last_seq === 0) await restartRun(dependencies, row);
   else await reconcileKnownRun(dependencies, row);
 }
@@ -212,17 +218,17 @@ async function recordPause(dependencies: Dependencies, id: string, known?: Engin
   log.info({ execution_id: id, by: state.by }, 'run paused in the Temporal Web UI');
 }
 
-async function signalPause({ engine, database }: Dependencies, row: TaskRunRow): Promise<void> {
+async function signalPause({ engine, database }: Dependencies, row: EnginePausedRun): Promise<void> {
   if (!row.engine_paused_at) return;
   const pausedAt = row.engine_paused_at;
   await engine.tellOfPause(row.id, { pausedAt: pausedAt.toISOString(), by: row.paused_by ?? 'temporal' });
   await markEnginePauseSignalled(database, row.id, pausedAt);
 }
 
-async function repairAfterPause({ engine, log, onAction }: Dependencies, row: TaskRunRow): Promise<void> {
-  if (!(await engine.repairAfterPause(row.id))) return;
+async function repairAfterPause({ engine, log, onAction }: Dependencies, id: string): Promise<void> {
+  if (!(await engine.repairAfterPause(id))) return;
   onAction?.('pause_repaired');
-  log.warn({ execution_id: row.id }, 'reset a run that could not continue after a pause in the Web UI');
+  log.warn({ execution_id: id }, 'reset a run that could not continue after a pause in the Web UI');
 }
 
 async function recordEnd(
@@ -230,7 +236,8 @@ async function recordEnd(
   id: string,
   closed: EngineState & { kind: 'closed' },
 ): Promise<void> {
-  const { engine, log } = dependencies;
+  const { engine, control, log } = dependencies;
+  if (!closed.byItself) await control.cancelAgents(id);
   const ended = await changeRun(
     dependencies,
     id,

@@ -38,7 +38,7 @@ const LOCK_EXPIRY_MS = 15_000;
 type ReconcilerDependencies = Dependencies &
   DeliveryDependencies & {
     databaseUrl: string;
-    /** Called after each turn of this process. */
+    /** Called after each turn of this process; `failed` also if slow parts have failed since the last one. */
     onTurn?: ((outcome: 'done' | 'failed') => void) | undefined;
   };
 
@@ -56,7 +56,7 @@ const PARTS: readonly Part[] = [
   removeAbandoned,
 ];
 
-/** The further parts of a turn every {@link SWEEP_EVERY_MS}. */
+/** The slow parts, every {@link SWEEP_EVERY_MS} beside the turns. */
 const SWEEP_PARTS: readonly Part[] = [
   sweep,
   sendForgotten,
@@ -83,21 +83,40 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   const stopping = new AbortController();
   let lock: PostgresClient | null = null;
   let sweptAt = Number.NEGATIVE_INFINITY;
+  let sweeping: Promise<void> | null = null;
+  let hasSweepFailed = false;
 
   async function turn(): Promise<void> {
     lock ??= await takeLock();
     if (lock === null) return;
-    const isSweepDue = performance.now() - sweptAt >= SWEEP_EVERY_MS;
+    if (performance.now() - sweptAt >= SWEEP_EVERY_MS) sweeping ??= sweepApart();
+    const outcome = await doParts(PARTS, withOneList(dependencies));
+    if (outcome === 'stopped') return;
+    dependencies.onTurn?.(hasSweepFailed ? 'failed' : outcome);
+    hasSweepFailed = false;
+  }
+
+  /** Does the slow parts. The next turns do not wait for them. */
+  async function sweepApart(): Promise<void> {
+    hasSweepFailed = (await doParts(SWEEP_PARTS, dependencies)) === 'failed';
+    sweptAt = performance.now();
+    sweeping = null;
+  }
+
+  /** Does the parts one after another. */
+  async function doParts(
+    parts: readonly Part[],
+    given: ReconcilerDependencies,
+  ): Promise<'done' | 'failed' | 'stopped'> {
     let outcome: 'done' | 'failed' = 'done';
-    for (const part of isSweepDue ? [...PARTS, ...SWEEP_PARTS] : PARTS) {
-      if (stopping.signal.aborted) return;
-      await part(dependencies).catch((error: unknown) => {
+    for (const part of parts) {
+      if (stopping.signal.aborted) return 'stopped';
+      await part(given).catch((error: unknown) => {
         outcome = 'failed';
         log.warn({ err: error, part: part.name }, 'reconciler turn failed');
       });
     }
-    if (isSweepDue) sweptAt = performance.now();
-    dependencies.onTurn?.(outcome);
+    return outcome;
   }
 
   async function takeLock(): Promise<PostgresClient | null> {
@@ -132,6 +151,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
       });
       await pause(EVERY_MS, stopping.signal);
     }
+    await sweeping;
     await lock?.end();
   }
 
@@ -142,6 +162,13 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
       await done;
     },
   };
+}
+
+/** Returns dependencies with which several parts of a turn share one list of the paused runs. */
+export function withOneList<Given extends Pick<Dependencies, 'engine'>>(dependencies: Given): Given {
+  const { engine } = dependencies;
+  let listed: ReturnType<typeof engine.pausedRuns> | null = null;
+  return { ...dependencies, engine: { ...engine, pausedRuns: () => (listed ??= engine.pausedRuns()) } };
 }
 
 /** Waits `ms` milliseconds, or until the signal aborts. */

@@ -252,16 +252,30 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     },
 
     /**
-     * Deletes the workflows of an ended run from Temporal. Ignores workflows that are deleted already.
+     * Deletes the workflows of an ended run from Temporal, with all their executions. Ignores workflows that are
+     * deleted already.
      * @throws EngineUnavailable
      */
     async deleteRun(id: string): Promise<void> {
-      const dependents = await dependentsOf(id);
+      const executions = await executionsOf(`WorkflowId STARTS_WITH '${id}'`);
       await Promise.all([
         deleteWorkflow({ workflowId: id }),
         deleteWorkflow({ workflowId: callbackWorkflowId(id) }),
-        ...dependents.map(deleteWorkflow),
+        ...executions.map(deleteWorkflow),
       ]);
+    },
+
+    /**
+     * Cancels the workflows of a run's agents, if the run cannot do so itself.
+     * @throws EngineUnavailable
+     */
+    async cancelAgents(id: string): Promise<void> {
+      const open = await executionsOf(
+        `WorkflowId STARTS_WITH '${id}:' and ExecutionStatus in ('Running', 'Paused')`,
+      );
+      // Its callback is still sent.
+      const agents = open.filter(({ workflowId }) => !workflowId.startsWith(callbackWorkflowId(id)));
+      await Promise.all(agents.map(({ workflowId }) => cancelWorkflow(workflowId)));
     },
 
     /**
@@ -277,18 +291,25 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     },
   };
 
-  /** Returns all executions of the workflows of the run's agents and of the manual retries of its callback. */
-  async function dependentsOf(id: string): Promise<{ workflowId: string; runId: string }[]> {
+  async function executionsOf(query: string): Promise<{ workflowId: string; runId: string }[]> {
     try {
       return await within(CALL_LIMIT_MS, async () => {
         const found = [];
-        const query = `WorkflowId STARTS_WITH '${id}:'`;
         for await (const { workflowId, runId } of client.workflow.list({ query }))
           found.push({ workflowId, runId });
         return found;
       });
     } catch (error) {
       throw new EngineUnavailable('Temporal did not list the workflows of the run', { cause: error });
+    }
+  }
+
+  async function cancelWorkflow(workflowId: string): Promise<void> {
+    try {
+      await within(CALL_LIMIT_MS, () => handleOf(workflowId).cancel());
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return;
+      throw new EngineUnavailable('Temporal did not cancel the work of an agent', { cause: error });
     }
   }
 

@@ -186,20 +186,21 @@ export async function listUnstartedRuns(
     );
 }
 
-/** Returns open runs submitted before `before`, by id after `after` (null: from the first), at most `limit`. */
+/** Returns the ids of open runs submitted before `before`, after `after` (null: from the first), at most `limit`. */
 export async function listOpenRuns(
   database: Database,
   before: Date,
   page: { after: string | null; limit: number },
-): Promise<TaskRunRow[]> {
+): Promise<string[]> {
   const behind = page.after === null ? {} : { id: { $gt: page.after } };
-  return await database.em
+  const rows = await database.em
     .fork()
     .find(
       TaskRun,
       { completed_at: null, created_at: { $lt: before }, ...behind },
-      { orderBy: { id: 'asc' }, limit: page.limit },
+      { orderBy: { id: 'asc' }, limit: page.limit, fields: ['id'] },
     );
+  return rows.map(({ id }) => id);
 }
 
 /** Returns those of the given ids whose run has not ended. */
@@ -221,16 +222,21 @@ export async function findUnnotedPauses(database: Database, ids: readonly string
   return rows.map(({ id }) => id);
 }
 
+/** What the reconciler needs of a run whose row shows a pause made in the Web UI. */
+export type EnginePausedRun = Pick<TaskRunRow, 'id' | 'engine_paused_at' | 'paused_by'>;
+
 /** Returns the runs whose row shows a pause made in the Web UI, by whether it was signalled to their workflow. */
 export async function listEnginePausedRuns(
   database: Database,
   { signalled }: { signalled: boolean },
-): Promise<TaskRunRow[]> {
-  return await database.em.fork().find(TaskRun, {
-    completed_at: null,
-    engine_paused_at: { $ne: null },
-    engine_pause_signalled: signalled,
-  });
+): Promise<EnginePausedRun[]> {
+  return await database.em
+    .fork()
+    .find(
+      TaskRun,
+      { completed_at: null, engine_paused_at: { $ne: null }, engine_pause_signalled: signalled },
+      { fields: ['id', 'engine_paused_at', 'paused_by'] },
+    );
 }
 
 /** Records a pause made in the Web UI at `pausedAt`, only in the row. The caller writes the feed. */
