@@ -35,7 +35,7 @@ export async function startTaskWorker(
   const callbacks = openCallbacks(opening, foundation, sealing);
   const workers = openWorkers(opening, foundation, engine);
   const runs = await startRunWorker(workers, foundation, { catalogue, ...callbacks });
-  const agents = await startAgentWorker(workers, foundation, catalogue);
+  const agents = await startAgentWorker(workers, foundation, catalogue, engine);
   const callbackWorker = await workers.start('callbacks', {
     activities: createCallbackActivities({ database, attempt: callbacks.attempt }),
     maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS,

@@ -1,4 +1,5 @@
 import { createArtifactActivities } from '../activities/agents/artifacts.ts';
+import { createFollowActivities } from '../activities/agents/follow-agent.ts';
 import { createModelActivities } from '../activities/agents/invoke-model.ts';
 import { createPlanningActivities } from '../activities/agents/planning.ts';
 import { createStepActivities } from '../activities/agents/steps.ts';
@@ -9,6 +10,7 @@ import { createAgentMetrics } from '../telemetry/event-metrics.ts';
 import type { Foundation } from './foundation.ts';
 import { NO_ISOLATION } from '../agents/isolation.ts';
 import { isolatePrograms } from './program-isolation.ts';
+import type { Engine } from './temporal.ts';
 import type { RunningWorker, Workers } from './workers.ts';
 
 /** Maximum number of concurrent calls of a worker, including rehearsed steps. */
@@ -22,6 +24,7 @@ export async function startAgentWorker(
   workers: Workers,
   foundation: Foundation,
   catalogue: Catalogue,
+  { client }: Pick<Engine, 'client'>,
 ): Promise<RunningWorker> {
   const { database, configuration, log } = foundation;
   const isolation = hasPrograms(catalogue) ? await isolatePrograms(configuration, log) : NO_ISOLATION;
@@ -34,6 +37,7 @@ export async function startAgentWorker(
       ...(models ? { workflowBundle: await workers.agentsBundle() } : {}),
       activities: {
         ...createRehearsalActivities({ database }),
+        ...createFollowActivities(client),
         ...models?.activities,
         ...remote?.activities,
       },

@@ -1,47 +1,150 @@
 import {
   CancellationScope,
+  ChildWorkflowCancellationType,
+  ChildWorkflowFailure,
+  getExternalWorkflowHandle,
+  isCancellation,
   ParentClosePolicy,
+  patched,
+  proxyActivities,
   startChild,
   workflowInfo,
-  type ChildWorkflowHandle,
-  type Workflow,
+  type SignalDefinition,
 } from '@temporalio/workflow';
+import type { FollowActivities, FollowedEnd } from '../activities/agents/follow-agent.ts';
+import type { ControlRequest } from '../domain/tasks/run-state.ts';
 import { continueSignal, pauseSignal, siblingQueues } from '../temporal/task-messages.ts';
 import { until } from './until.ts';
+
+// The activity lasts as long as the agent works. A lost worker is detected by its missing heartbeats.
+const { followAgent } = proxyActivities<FollowActivities>({
+  heartbeatTimeout: '5 s',
+  startToCloseTimeout: '365 d',
+  retry: { initialInterval: '500 ms', maximumInterval: '5 s' },
+});
+
+/** Patch: children continue when the execution of the run that started them ends. */
+export const AGENTS_OUTLIVE = 'agents-outlive-executions';
 
 /** A child workflow of a run. `summary` is its title in the Web UI. */
 type Child = { workflow: string; workflowId: string; input: unknown; summary: string };
 
+/** A running child, as the next execution of the run finds it again. `isPaused`: whether it was told to pause. */
+export type CarriedChild = { isPaused: boolean };
+
+/** Where the run finds its running child. Null while there is none, or none that outlives this execution. */
+export type ChildPlace = { child: CarriedChild | null };
+
+/** How a child ended: with a result, or without one. */
+export type ChildEnd<Result> = { result: Result } | { failed: string };
+
+/** A child that this execution has started, or that an earlier one did. */
+type Agent<Result> = {
+  signal(definition: SignalDefinition<[ControlRequest]>, request: ControlRequest): Promise<void>;
+  /** @throws CancelledFailure if the current scope is cancelled, after Temporal was asked to cancel the child */
+  end(): Promise<ChildEnd<Result>>;
+};
+
 /**
- * Runs a child workflow of the agents and forwards the run's pauses to it. The child has its own history, so that the
- * history of the run stays short.
- * @throws ChildWorkflowFailure if the child did not return a result
+ * Runs child workflows of the agents and forwards the run's pauses to them. Each child has its own history, so that the
+ * history of the run stays short. A child continues when the run continues as a new execution.
  */
-export async function runAgentChild<Result>(
+export class Agents {
+  readonly #isPaused: () => boolean;
+  #open = 0;
+
+  constructor(isPaused: () => boolean) {
+    this.#isPaused = isPaused;
+  }
+
+  /**
+   * Whether no child is left to end or to be cancelled. Nothing cancels a child whose run closes before Temporal has
+   * passed the request on.
+   */
+  get areSettled(): boolean {
+    return this.#open === 0;
+  }
+
+  /** Runs a child, or follows the one in `place` that an earlier execution has started. */
+  async run<Result>(child: Child, place: ChildPlace): Promise<ChildEnd<Result>> {
+    const outlives = place.child !== null || patched(AGENTS_OUTLIVE);
+    if (outlives) this.#open += 1;
+    const forwarding = new CancellationScope();
+    try {
+      const agent = place.child ? followed<Result>(child) : await started<Result>(child, outlives);
+      forwarding.run(() => this.#forwardPauses(agent, outlives, place)).catch(() => {});
+      return await agent.end();
+    } finally {
+      forwarding.cancel();
+      place.child = null;
+      if (outlives) this.#open -= 1;
+    }
+  }
+
+  /** Signals each pause of the run and its end to the child. */
+  async #forwardPauses<Result>(agent: Agent<Result>, outlives: boolean, place: ChildPlace): Promise<void> {
+    for (let isPaused = place.child?.isPaused === true; ; isPaused = !isPaused) {
+      if (outlives) place.child = { isPaused };
+      await until(() => this.#isPaused() !== isPaused);
+      // Temporal may drop a signal whose sender ends.
+      place.child = null;
+      await agent.signal(isPaused ? continueSignal : pauseSignal, { by: 'run' });
+    }
+  }
+}
+
+/** Starts a child. `outlives`: whether it continues when this execution of the run ends. */
+async function started<Result>(
   { workflow, workflowId, input, summary }: Child,
-  isPaused: () => boolean,
-): Promise<Result> {
+  outlives: boolean,
+): Promise<Agent<Result>> {
   const child = await startChild<(input: unknown) => Promise<Result>>(workflow, {
     workflowId,
     taskQueue: siblingQueues(workflowInfo().taskQueue).agents,
     args: [input],
     staticSummary: summary,
-    // When a run ends, its agents are asked to cancel, so that they can finish cleanly.
-    parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+    // Temporal would also cancel the agents of a run that continues as a new execution. So the run cancels them itself
+    // when it ends, and the reconciler does if somebody else ends it.
+    ...(outlives
+      ? {
+          parentClosePolicy: ParentClosePolicy.ABANDON,
+          cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_REQUESTED,
+        }
+      : { parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL }),
   });
-  const forwarding = new CancellationScope();
-  forwarding.run(() => forwardPauses(child, isPaused)).catch(() => {});
-  try {
-    return await child.result();
-  } finally {
-    forwarding.cancel();
-  }
+  return {
+    signal: (definition, request) => child.signal(definition, request),
+    async end() {
+      try {
+        return { result: await child.result() };
+      } catch (error) {
+        if (CancellationScope.current().consideredCancelled || !(error instanceof ChildWorkflowFailure))
+          throw error;
+        return { failed: reasonOf(error) };
+      }
+    },
+  };
 }
 
-/** Signals each pause of the run and its end to the child. */
-async function forwardPauses(child: ChildWorkflowHandle<Workflow>, isPaused: () => boolean): Promise<void> {
-  for (let isChildPaused = false; ; isChildPaused = !isChildPaused) {
-    await until(() => isPaused() !== isChildPaused);
-    await child.signal(isChildPaused ? continueSignal : pauseSignal, { by: 'run' });
-  }
+function followed<Result>({ workflowId, summary }: Child): Agent<Result> {
+  const child = getExternalWorkflowHandle(workflowId);
+  return {
+    signal: (definition, request) => child.signal(definition, request),
+    async end() {
+      const taskQueue = siblingQueues(workflowInfo().taskQueue).agents;
+      try {
+        return (await followAgent.executeWithOptions({ summary, taskQueue }, [
+          { workflowId },
+        ])) as FollowedEnd<Result>;
+      } catch (error) {
+        // It may have ended by itself.
+        await CancellationScope.nonCancellable(() => child.cancel().catch(() => {}));
+        throw error;
+      }
+    },
+  };
+}
+
+function reasonOf({ cause, message }: ChildWorkflowFailure): string {
+  return isCancellation(cause) ? 'cancelled' : (cause?.message ?? message);
 }

@@ -1,6 +1,11 @@
+import { getExternalWorkflowHandle } from '@temporalio/workflow';
 import type { Answer, ContinueRequest, RunState } from '../domain/tasks/run-state.ts';
+import { approvalAnsweredSignal } from '../temporal/task-messages.ts';
 
 type OnAnswer = (answer: Answer) => void | Promise<void>;
+
+/** A call of an agent whose workflow waits for the answer of a person. */
+export type AgentCall = { workflowId: string; call: number };
 
 /**
  * Questions of agents to people. Each question pauses the run, one at a time in the order they were asked. A person
@@ -9,15 +14,38 @@ type OnAnswer = (answer: Answer) => void | Promise<void>;
 export class Questions {
   readonly #state: RunState;
   readonly #waiting = new Map<number, OnAnswer>();
+  readonly #agents: Map<number, AgentCall>;
 
-  constructor(state: RunState) {
+  /** `asked`: questions of agents by number, from an earlier execution of the workflow. */
+  constructor(state: RunState, asked: readonly [number, AgentCall][] = []) {
     this.#state = state;
+    this.#agents = new Map(asked);
   }
 
-  /** Asks for a step. `onAnswer` is called once, when somebody continues the run. */
-  ask(stepId: string, text: string, onAnswer: OnAnswer): void {
+  /**
+   * Asks for a step of this workflow. `onAnswer` is called once, when somebody continues the run. Returns the number of
+   * the question; null if the run has ended.
+   */
+  ask(stepId: string, text: string, onAnswer: OnAnswer): number | null {
     const number = this.#state.ask(stepId, text, Date.now());
-    if (number !== null) this.#waiting.set(number, onAnswer);
+    if (number !== null) this.expect(number, onAnswer);
+    return number;
+  }
+
+  /** Has `onAnswer` called for a question that an earlier execution of the workflow has asked. */
+  expect(number: number, onAnswer: OnAnswer): void {
+    this.#waiting.set(number, onAnswer);
+  }
+
+  /** Asks for an agent with a workflow of its own, which is signalled the answer. */
+  askForAgent(stepId: string, text: string, call: AgentCall): void {
+    const number = this.#state.ask(stepId, text, Date.now());
+    if (number !== null) this.#agents.set(number, call);
+  }
+
+  /** Returns the unanswered questions of agents with workflows of their own, by number. */
+  ofAgents(): [number, AgentCall][] {
+    return [...this.#agents];
   }
 
   /** Continues the run, unless the request names another question. Returns a function that delivers the answer to the agent that asked. */
@@ -25,9 +53,19 @@ export class Questions {
     const answered = this.#state.continue(request, Date.now());
     return async () => {
       if (answered === null) return;
-      const onAnswer = this.#waiting.get(answered.number);
-      this.#waiting.delete(answered.number);
-      await onAnswer?.(answered.answer);
+      const { number, answer } = answered;
+      const onAnswer = this.#waiting.get(number);
+      const agent = this.#agents.get(number);
+      this.#waiting.delete(number);
+      this.#agents.delete(number);
+      if (agent) await signalAnswer(agent, answer);
+      else await onAnswer?.(answer);
     };
   }
+}
+
+async function signalAnswer({ workflowId, call }: AgentCall, answer: Answer): Promise<void> {
+  const asking = getExternalWorkflowHandle(workflowId);
+  // The workflow that asked may have ended. Then nothing waits for the answer.
+  await asking.signal(approvalAnsweredSignal, { ...answer, call }).catch(() => {});
 }

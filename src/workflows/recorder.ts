@@ -44,11 +44,36 @@ export class Recorder {
   #enginePauseOver = false;
   #stateInAttribute: TaskState | null = null;
 
-  constructor(run: TaskRunInput, state: RunState, onGone: () => void) {
+  /** `earlier`: what an earlier execution of the workflow has recorded. */
+  constructor(
+    run: TaskRunInput,
+    state: RunState,
+    onGone: () => void,
+    earlier: { view: RunView; stateInAttribute: TaskState | null } | null = null,
+  ) {
     this.#executionId = run.executionId;
     this.#identity = run.findBy && identityOf(run.findBy, run.taskType);
     this.#state = state;
     this.#onGone = onGone;
+    if (earlier === null) return;
+    this.shown = earlier.view;
+    this.#stateInAttribute = earlier.stateInAttribute;
+    this.#updateDetails();
+  }
+
+  /** Whether nothing is being written or waits for that. */
+  get isIdle(): boolean {
+    return (
+      this.#writing === null &&
+      this.#nextFlush === null &&
+      !this.#enginePauseOver &&
+      !this.#state.hasUnrecorded
+    );
+  }
+
+  /** The state in the search attributes; null if they were never written. */
+  get stateInAttribute(): TaskState | null {
+    return this.#stateInAttribute;
   }
 
   /** Records with the next flush that a pause made in the Web UI is over. */

@@ -1,7 +1,6 @@
-import { CancellationScope, getExternalWorkflowHandle, setHandler } from '@temporalio/workflow';
-import { RunState, type ContinueRequest, type ControlRequest } from '../domain/tasks/run-state.ts';
+import { setHandler } from '@temporalio/workflow';
+import type { ContinueRequest, ControlRequest } from '../domain/tasks/run-state.ts';
 import {
-  approvalAnsweredSignal,
   approvalAskedSignal,
   cancelSignal,
   continueSignal,
@@ -9,38 +8,8 @@ import {
   enginePausedSignal,
   pauseSignal,
   stateQuery,
-  type TaskRunInput,
 } from '../temporal/task-messages.ts';
-import { Questions } from './questions.ts';
-import { Recorder } from './recorder.ts';
-
-/** A run in progress. */
-export type Run = {
-  input: TaskRunInput;
-  state: RunState;
-  recorder: Recorder;
-  questions: Questions;
-  /** Everything that a cancel stops. */
-  work: CancellationScope;
-  /** The request to cancel it, if there is one. */
-  cancel: ControlRequest | null;
-  /** Why its time is over; null while it is not. */
-  timeOver: string | null;
-  /** Whether the process that writes the end makes the first attempt of the callback. */
-  callsBackAtOnce: boolean;
-  /** Whether nothing is left to do for its callback. */
-  calledBack: boolean;
-};
-
-/** Creates the state of a run that has just been started. */
-export function createRun(input: TaskRunInput): Run {
-  const state = new RunState(Date.parse(input.createdAt));
-  const work = new CancellationScope();
-  const recorder = new Recorder(input, state, () => work.cancel());
-  const questions = new Questions(state);
-  const unknown = { cancel: null, timeOver: null, callsBackAtOnce: false, calledBack: false };
-  return { input, state, recorder, questions, work, ...unknown };
-}
+import type { Run } from './run.ts';
 
 /** Handles the signals and queries of a run. A signal that does not apply to the run's state changes nothing. */
 export function handleMessages(run: Run): void {
@@ -104,11 +73,7 @@ function handleQuestions({ input: { executionId }, recorder, questions }: Run): 
       const { stepId, attempt, call, text } = asked ?? {};
       // If something else sends the signal, the input may be missing or name an unknown step.
       if (typeof text !== 'string' || !recorder.shown.steps.some(({ id }) => id === stepId)) return;
-      const asking = getExternalWorkflowHandle(`${executionId}:${stepId}:${attempt}`);
-      questions.ask(stepId, text, async (answer) => {
-        // The workflow that asked may have ended. Then nothing waits for the answer.
-        await asking.signal(approvalAnsweredSignal, { ...answer, call }).catch(() => {});
-      });
+      questions.askForAgent(stepId, text, { workflowId: `${executionId}:${stepId}:${attempt}`, call });
       await recorder.flush();
     },
     { description: 'Sent by the workflow of a step whose agent asks a person' },

@@ -1,34 +1,49 @@
-import { CancellationScope, ChildWorkflowFailure } from '@temporalio/workflow';
+import { patched } from '@temporalio/workflow';
 import type { Plan } from '../domain/tasks/plan.ts';
-import type { TaskType } from '../domain/tasks/task-run.ts';
-import { runAgentChild } from './agent-child.ts';
 import {
   AGENT_PLAN_WORKFLOW,
   agentPlanWorkflowId,
   type AgentPlanOutcome,
 } from '../temporal/agent-messages.ts';
+import { AGENTS_OUTLIVE } from './agent-child.ts';
+import type { Planned, StageOf } from './carried-run.ts';
+import { untilOrContinue } from './continuation.ts';
+import type { Run } from './run.ts';
 
 /**
  * Has the planner write the steps of a run. If it produces no valid plan, the given plan with the team's own steps
- * stays.
+ * stays. `stage.child` is the planner that an earlier execution of the workflow has started.
  */
-export async function shapePlan(
-  run: { executionId: string; taskType: TaskType },
+export async function shapePlan(run: Run, given: Plan, stage: StageOf<'planning'>): Promise<Planned> {
+  const place = { child: stage.child };
+  const shaping = askPlanner(run, given, place);
+  // Runs of earlier versions have waited here until their planner was cancelled.
+  if (!patched(AGENTS_OUTLIVE)) return await shaping;
+  let planned: Planned | null = null;
+  const failures: unknown[] = [];
+  shaping.then(
+    (result) => void (planned = result),
+    (error: unknown) => failures.push(error),
+  );
+  const stageOf = () => place.child && { ...stage, child: place.child };
+  await untilOrContinue(run, () => planned !== null || failures.length > 0, stageOf);
+  if (planned === null) throw failures[0];
+  return planned;
+}
+
+async function askPlanner(
+  { input: { executionId, taskType }, agents }: Run,
   given: Plan,
-  isPaused: () => boolean,
-): Promise<{ plan: Plan } | { error: string }> {
+  place: Parameters<Run['agents']['run']>[1],
+): Promise<Planned> {
   const child = {
     workflow: AGENT_PLAN_WORKFLOW,
-    workflowId: agentPlanWorkflowId(run.executionId),
-    input: { executionId: run.executionId, taskType: run.taskType },
+    workflowId: agentPlanWorkflowId(executionId),
+    input: { executionId, taskType },
     summary: 'planning',
   };
-  try {
-    const outcome = await runAgentChild<AgentPlanOutcome>(child, isPaused);
-    return 'plan' in outcome || 'error' in outcome ? outcome : { plan: given };
-  } catch (error) {
-    if (CancellationScope.current().consideredCancelled || !(error instanceof ChildWorkflowFailure))
-      throw error;
-    return { plan: given };
-  }
+  const end = await agents.run<AgentPlanOutcome>(child, place);
+  if ('failed' in end) return { plan: given };
+  const { result } = end;
+  return 'plan' in result || 'error' in result ? result : { plan: given };
 }

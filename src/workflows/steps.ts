@@ -1,66 +1,55 @@
 import { CancellationScope, sleep, Trigger } from '@temporalio/workflow';
 import { backendOf, stepWaitMs, type PlannedStep } from '../domain/tasks/plan.ts';
 import type { StoredPlan } from '../domain/tasks/rerun.ts';
-import type { Rehearsal } from '../domain/tasks/rehearsal.ts';
-import type { Answer, RunState } from '../domain/tasks/run-state.ts';
+import type { Answer } from '../domain/tasks/run-state.ts';
 import type { StepOutcome, StepWork } from '../domain/tasks/step-work.ts';
-import type { Questions } from './questions.ts';
-import type { Recorder } from './recorder.ts';
+import type { CarriedSlot, StageOf, StepsOutcome } from './carried-run.ts';
+import { continueRun, isCrowded, isUrgent, mayContinue } from './continuation.ts';
+import type { Run } from './run.ts';
 import type { StepBackend, Dependencies } from './step-backends/backend.ts';
 import { stepBackends } from './step-backends/index.ts';
 import { until } from './until.ts';
 
-/** How the steps of a run ended as a whole. */
-export type StepsOutcome = 'completed' | 'unrecoverable' | 'escalated';
-
-type StepsOfRun = {
-  executionId: string;
-  plan: StoredPlan;
-  rehearsal: Rehearsal | null;
-  state: RunState;
-  recorder: Recorder;
-  questions: Questions;
-};
-
-/** State of a step in the loop below. `attempt` is the last attempt that started, 0 before the first. */
-type StepSlot = {
-  step: PlannedStep;
-  number: number;
-  attempt: number;
-  phase: 'waiting' | 'working' | 'resting' | 'done';
-};
+/** State of a step in the loop below. */
+type StepSlot = CarriedSlot & { step: PlannedStep; number: number };
 
 /** State of the loop over the steps. `errors` contains thrown errors: a cancellation, or an internal error. */
 type Loop = {
-  run: StepsOfRun;
+  run: Run;
+  plan: StoredPlan;
   slots: StepSlot[];
   outcomes: { slot: StepSlot; outcome: StepOutcome }[];
   errors: unknown[];
   scope: CancellationScope;
 };
 
+/** Time after which an activity of an earlier execution has certainly learned that it is repeated, in milliseconds. */
+const REPEAT_MS = 5_000;
+
 /**
  * Runs the steps of a plan. Each step starts as soon as the steps before it are completed, concurrently where the plan
  * allows it. No step starts while the run is paused. The first step that cannot recover, or that escalates, stops the
- * others.
+ * others. `carried`: the steps as an earlier execution of the workflow left them.
  * @throws CancelledFailure if the surrounding scope is cancelled
  */
-export async function runSteps(run: StepsOfRun): Promise<StepsOutcome> {
-  const loop: Loop = {
-    run,
-    slots: run.plan.steps.map((step, index) => {
-      const isKept = run.plan.kept?.some(({ id }) => id === step.id) === true;
-      return { step, number: index + 1, attempt: 0, phase: isKept ? 'done' : 'waiting' };
-    }),
-    outcomes: [],
-    errors: [],
-    scope: new CancellationScope(),
-  };
-  const { slots, outcomes, errors, scope } = loop;
-  const isReady = () => !run.state.isPaused && readySlots(slots).length > 0;
+export async function runSteps(
+  run: Run,
+  plan: StoredPlan,
+  carried: readonly CarriedSlot[] | null,
+): Promise<StepsOutcome> {
+  const slots = plan.steps.map((step, index) => {
+    const isKept = plan.kept?.some(({ id }) => id === step.id) === true;
+    return { ...newSlot(isKept ? 'done' : 'waiting'), ...carried?.[index], step, number: index + 1 };
+  });
+  const loop: Loop = { run, plan, slots, outcomes: [], errors: [], scope: new CancellationScope() };
+  const { outcomes, errors, scope } = loop;
+  const isReady = () => readySlots(loop).length > 0;
+  const stageOf = () => stageAt(loop);
+  for (const slot of slots) resume(loop, slot);
   while (slots.some((slot) => slot.phase !== 'done')) {
-    await startSteps(loop, isReady() ? readySlots(slots) : []);
-    await until(() => outcomes.length > 0 || errors.length > 0 || isReady());
+    if (mayContinue(run, stageOf)) await continueRun(run, stageOf);
+    await startSteps(loop, readySlots(loop));
+    await until(() => outcomes.length > 0 || errors.length > 0 || isReady() || mayContinue(run, stageOf));
     if (errors.length > 0) throw errors[0];
     const over = outcomes
       .splice(0)
@@ -74,6 +63,43 @@ export async function runSteps(run: StepsOfRun): Promise<StepsOutcome> {
   return 'completed';
 }
 
+function newSlot(phase: CarriedSlot['phase']): CarriedSlot {
+  return { attempt: 0, phase, wakesAt: 0, question: null, child: null };
+}
+
+/** Continues what an earlier execution of the workflow left in progress. */
+function resume(loop: Loop, slot: StepSlot): void {
+  if (slot.phase === 'resting') rest(loop, slot);
+  if (slot.phase === 'working') startWork(loop, slot);
+}
+
+/** Returns the stage, or null if an activity is in progress that the next execution would have to repeat. */
+function stageAt({ run, plan, slots, outcomes, errors }: Loop): StageOf<'executing'> | null {
+  if (outcomes.length > 0 || errors.length > 0) return null;
+  const inProgress = slots.filter(isInProgress);
+  // The workflow of an agent outlives this execution, so its step must not be started again.
+  const mayRepeat = isUrgent(run) && inProgress.every(({ step }) => backendOf(plan, step) !== 'model');
+  if (inProgress.length > 0 && !mayRepeat) return null;
+  const wakesAt = Date.now() + REPEAT_MS;
+  const carried = slots.map((slot): CarriedSlot => {
+    const { attempt, phase, question, child } = slot;
+    return inProgress.includes(slot)
+      ? { attempt: attempt - 1, phase: 'resting', wakesAt, question: null, child: null }
+      : { attempt, phase, wakesAt: slot.wakesAt, question, child };
+  });
+  return { kind: 'executing', plan: withoutOutputs(plan), slots: carried, outcome: null };
+}
+
+/** Returns the plan without what the state of the run contains as well. */
+export function withoutOutputs({ backend, steps, run_time_limit_ms }: StoredPlan): StoredPlan {
+  return { backend, steps, run_time_limit_ms };
+}
+
+/** Whether the step does something that ends with this execution of the workflow. */
+function isInProgress({ phase, question, child }: StepSlot): boolean {
+  return phase === 'working' && question === null && child === null;
+}
+
 /** Records the steps that start, together with earlier changes, in one write. Then runs them. */
 async function startSteps(loop: Loop, started: readonly StepSlot[]): Promise<void> {
   const { run, slots, outcomes } = loop;
@@ -84,55 +110,81 @@ async function startSteps(loop: Loop, started: readonly StepSlot[]): Promise<voi
   }
   const [first] = started;
   const isAlone = started.length === 1 && slots.filter((slot) => slot.phase === 'working').length === 1;
-  const brief = first && isAlone ? backendAt(run, first).brief : undefined;
+  const brief = first && isAlone ? backendAt(loop, first).brief : undefined;
   if (first && brief?.fits(workOf(run, first))) {
     const done = await run.recorder.recordWith((change) => brief.work(change, workOf(run, first)));
     if (done?.outcome) outcomes.push({ slot: first, outcome: done.outcome });
     return;
   }
   await run.recorder.flush();
-  for (const slot of started) {
-    inScope(loop, async () => {
-      const outcome = await backendAt(run, slot).work(workOf(run, slot), dependenciesOf(run, slot));
-      outcomes.push({ slot, outcome });
-    });
-  }
+  for (const slot of started) startWork(loop, slot);
+}
+
+function startWork(loop: Loop, slot: StepSlot): void {
+  inScope(loop, async () => {
+    const outcome = await backendAt(loop, slot).work(workOf(loop.run, slot), dependenciesOf(loop, slot));
+    loop.outcomes.push({ slot, outcome });
+  });
 }
 
 function inScope({ scope, errors }: Loop, work: () => Promise<void>): void {
   scope.run(work).catch((error: unknown) => errors.push(error));
 }
 
-function readySlots(slots: readonly StepSlot[]): StepSlot[] {
+/** Returns the steps that may start now. */
+function readySlots({ run, slots }: Loop): StepSlot[] {
+  if (run.state.isPaused) return [];
   const done = new Set(slots.filter((slot) => slot.phase === 'done').map((slot) => slot.step.name));
-  return slots.filter(({ phase, step }) => phase === 'waiting' && step.after.every((name) => done.has(name)));
+  const ready = slots.filter(
+    ({ phase, step }) => phase === 'waiting' && step.after.every((name) => done.has(name)),
+  );
+  // The history only gets room when no step is in progress.
+  return ready.length > 0 && slots.some(isInProgress) && isCrowded(run) ? [] : ready;
 }
 
-function workOf({ executionId, rehearsal }: StepsOfRun, slot: StepSlot): StepWork {
+function workOf({ input: { executionId, rehearsal } }: Run, slot: StepSlot): StepWork {
   const { step, number, attempt } = slot;
   return { executionId, step, number, attempt, rehearsal };
 }
 
 /** @throws RangeError for a plan of a later version, which names what this one does not have */
-function backendAt({ plan }: StepsOfRun, { step }: StepSlot): StepBackend {
+function backendAt({ plan }: Loop, { step }: StepSlot): StepBackend {
   const name = backendOf(plan, step);
   const backend = stepBackends[name];
   if (!backend) throw new RangeError(`unknown backend: ${name}`);
   return backend;
 }
 
-function dependenciesOf(run: StepsOfRun, { step, number, attempt }: StepSlot): Dependencies {
-  const { executionId, plan, state } = run;
+function dependenciesOf({ run, plan }: Loop, slot: StepSlot): Dependencies {
+  const { step, number, attempt } = slot;
+  const { executionId } = run.input;
   return {
-    isPaused: () => state.isPaused,
-    ask: (text) => ask(run, step.id, text),
+    isPaused: () => run.state.isPaused,
+    ask: (text, notes = null) => ask(run, slot, text, notes),
+    notes: slot.question?.notes ?? null,
+    runAgent: (child) => run.agents.run(child, slot),
     agentWork: () => ({ executionId, step, number, attempt, earlier: stepsBefore(plan.steps, step) }),
   };
 }
 
-async function ask({ questions, recorder }: StepsOfRun, stepId: string, text: string): Promise<Answer> {
+/** Asks a person, or waits for the answer to the question that an earlier execution of the workflow has asked. */
+async function ask(
+  { questions, recorder }: Run,
+  slot: StepSlot,
+  text: string,
+  notes: unknown,
+): Promise<Answer> {
   const answered = new Trigger<Answer>();
-  questions.ask(stepId, text, (answer) => answered.resolve(answer));
+  const onAnswer = (answer: Answer) => {
+    slot.question = null;
+    answered.resolve(answer);
+  };
+  if (slot.question) {
+    questions.expect(slot.question.number, onAnswer);
+    return await answered;
+  }
+  const number = questions.ask(slot.step.id, text, onAnswer);
+  if (number !== null) slot.question = { number, notes };
   await recorder.flush();
   return await answered;
 }
@@ -174,17 +226,18 @@ function recordOutcome(loop: Loop, slot: StepSlot, outcome: StepOutcome): StepsO
         now,
       );
       if (waitMs === null) return 'unrecoverable';
-      backOff(loop, slot, waitMs);
+      slot.phase = 'resting';
+      slot.wakesAt = now + waitMs;
+      rest(loop, slot);
       return null;
     }
   }
 }
 
-/** Makes a step ready again after a wait. */
-function backOff(loop: Loop, slot: StepSlot, forMs: number): void {
-  slot.phase = 'resting';
+/** Makes a step ready again when its rest is over. */
+function rest(loop: Loop, slot: StepSlot): void {
   inScope(loop, async () => {
-    await sleep(forMs);
+    await sleep(Math.max(0, slot.wakesAt - Date.now()));
     slot.phase = 'waiting';
   });
 }

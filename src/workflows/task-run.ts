@@ -6,16 +6,18 @@ import {
   condition,
   isCancellation,
   proxyLocalActivities,
-  sleep,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunRecords } from '../activities/run-records.ts';
 import type { Plan } from '../domain/tasks/plan.ts';
 import { isReportedByCallback, type TaskState } from '../domain/tasks/task-states.ts';
 import type { TaskRunInput } from '../temporal/task-messages.ts';
-import { createRun, handleMessages, type Run } from './run-messages.ts';
+import type { CarriedRun, Planned, StageOf } from './carried-run.ts';
+import { sleepOrContinue, untilOrContinue } from './continuation.ts';
+import { createRun, type Run } from './run.ts';
+import { handleMessages } from './run-messages.ts';
 import { shapePlan } from './shape-plan.ts';
-import { runSteps } from './steps.ts';
+import { runSteps, withoutOutputs } from './steps.ts';
 import { sendCallbackOf } from './task-callback.ts';
 import { until } from './until.ts';
 
@@ -27,11 +29,16 @@ const { planRun, endRun } = proxyLocalActivities<RunRecords>({
 /**
  * Runs one submitted task from `initializing` to its end. The workflow id is the execution id. In Temporal, a `failed`
  * run ends as Failed and one that was cancelled in the Web UI as Canceled. All others end as Completed, with the state
- * as their result.
+ * as their result. A run with a long history continues as a new execution, whose input is `carried`.
  */
-export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }> {
+export async function taskRun(
+  started: TaskRunInput | null,
+  carried: CarriedRun | null = null,
+): Promise<{ state: TaskState }> {
+  const input = carried?.input ?? started;
+  if (input === null) throw ApplicationFailure.nonRetryable('the input is missing');
   const root = CancellationScope.current();
-  const run = createRun(input);
+  const run = createRun(input, carried);
   const { recorder } = run;
   handleMessages(run);
 
@@ -41,11 +48,14 @@ export async function taskRun(input: TaskRunInput): Promise<{ state: TaskState }
     return end;
   });
 
-  if (recorder.isGone) return { state: recorder.shown.state };
+  if (recorder.isGone) {
+    await CancellationScope.nonCancellable(() => until(() => run.agents.areSettled));
+    return { state: recorder.shown.state };
+  }
   if (isReportedByCallback(recorder.shown.state) && input.hasCallback && !run.calledBack) {
     await CancellationScope.nonCancellable(() => sendCallbackOf(input.executionId));
   }
-  await CancellationScope.nonCancellable(() => until(allHandlersFinished));
+  await CancellationScope.nonCancellable(() => until(() => allHandlersFinished() && run.agents.areSettled));
   if (ending.kind === 'failed') throw ApplicationFailure.nonRetryable(ending.message, 'RunFailed');
   // The server accepts Canceled only if it was itself asked to cancel the workflow.
   if (ending.kind === 'cancelled' && root.consideredCancelled)
@@ -86,51 +96,87 @@ async function runUntilEnd(run: Run): Promise<Ending> {
  * paused.
  */
 async function runTask(run: Run): Promise<void> {
-  const { input, state, recorder, questions } = run;
-  const { executionId, rehearsal } = input;
-  const unpaused = () => until(() => !state.isPaused);
-
-  if (rehearsal?.start_ms) {
-    await recorder.flush();
-    await sleep(rehearsal.start_ms);
-  }
-  const hasWaited = Boolean(rehearsal?.start_ms) || state.isPaused;
-  await unpaused();
-  // A first workflow task that is repeated after a crash has a later clock. The start time stays.
-  state.begin(hasWaited ? Date.now() : workflowInfo().startTime.getTime());
-  const planning = await recorder.recordWith((change) => planRun(change, planningOf(input)));
-  if (planning === null) return;
-  run.callsBackAtOnce = planning.callsBackAtOnce === true;
-  let { planned } = planning;
-  if (rehearsal?.plan_ms) {
-    await recorder.flush();
-    await sleep(rehearsal.plan_ms);
-  }
-  if ('plan' in planned && planned.toShape) {
-    await recorder.flush();
-    planned = await shapePlan(input, planned.plan, () => state.isPaused);
-  }
-  await unpaused();
-  if ('error' in planned) {
-    state.addError('planning_failed', planned.error, Date.now());
-    state.end('failed', null, Date.now());
-    return;
-  }
-
-  const { plan } = planned;
-  state.agentsChosen(plan, Date.now());
+  const { state, recorder } = run;
+  const stage = run.stage?.kind === 'executing' ? run.stage : await reachExecution(run, run.stage);
+  if (stage === null) return;
+  const { plan } = stage;
   const clock = new CancellationScope();
   const watch = clock.run(() => watchTimeLimit(run, plan)).catch(ignoreCancellation);
   try {
-    const outcome = await runSteps({ executionId, plan, rehearsal, state, recorder, questions });
+    const outcome = stage.outcome ?? (await runSteps(run, stage.plan, stage.slots));
     if (state.isPaused) await recorder.flush();
-    await unpaused();
+    await untilOrContinue(
+      run,
+      () => !state.isPaused,
+      () => (run.agents.areSettled ? { ...stage, plan: withoutOutputs(plan), slots: [], outcome } : null),
+    );
     const end = { completed: 'completed', unrecoverable: 'failed', escalated: 'escalated' } as const;
     state.end(end[outcome], null, Date.now());
   } finally {
     clock.cancel();
     await watch;
   }
+}
+
+/** Plans the run. Returns null if there is nothing to execute. */
+async function reachExecution(
+  run: Run,
+  stage: StageOf<'starting' | 'planning'> | null,
+): Promise<StageOf<'executing'> | null> {
+  const { state } = run;
+  const planning = stage?.kind === 'planning' ? stage : await startPlanning(run, stage);
+  if (planning === null) return null;
+  const planned = await finishPlanning(run, planning);
+  if ('error' in planned) {
+    state.addError('planning_failed', planned.error, Date.now());
+    state.end('failed', null, Date.now());
+    return null;
+  }
+  state.agentsChosen(planned.plan, Date.now());
+  return { kind: 'executing', plan: planned.plan, slots: null, outcome: null };
+}
+
+/** initializing → planning. Returns null if the run is gone. */
+async function startPlanning(
+  run: Run,
+  stage: StageOf<'starting'> | null,
+): Promise<StageOf<'planning'> | null> {
+  const { input, state, recorder } = run;
+  const startMs = input.rehearsal?.start_ms;
+  let dueAt = stage?.until ?? null;
+  const stageOf = () => ({ kind: 'starting' as const, until: dueAt });
+  if (startMs) {
+    await recorder.flush();
+    dueAt ??= Date.now() + startMs;
+    await sleepOrContinue(run, dueAt, stageOf);
+  }
+  const hasWaited = stage !== null || Boolean(startMs) || state.isPaused;
+  await untilOrContinue(run, () => !state.isPaused, stageOf);
+  // A first workflow task that is repeated after a crash has a later clock. The start time stays.
+  state.begin(hasWaited ? Date.now() : workflowInfo().startTime.getTime());
+  const planning = await recorder.recordWith((change) => planRun(change, planningOf(input)));
+  if (planning === null) return null;
+  run.callsBackAtOnce = planning.callsBackAtOnce === true;
+  return { kind: 'planning', planned: planning.planned, until: null, child: null };
+}
+
+/** Waits for the planner, if there is one, and for the end of a pause. */
+async function finishPlanning(run: Run, stage: StageOf<'planning'>): Promise<Planned> {
+  const { input, state, recorder } = run;
+  const planMs = input.rehearsal?.plan_ms;
+  let { planned, until: dueAt } = stage;
+  const stageOf = () => ({ ...stage, planned, until: dueAt });
+  if (planMs) {
+    await recorder.flush();
+    dueAt ??= Date.now() + planMs;
+    await sleepOrContinue(run, dueAt, stageOf);
+  }
+  if ('plan' in planned && planned.toShape) {
+    await recorder.flush();
+    planned = await shapePlan(run, planned.plan, stage);
+  }
+  await untilOrContinue(run, () => !state.isPaused, stageOf);
+  return planned;
 }
 
 /** Cancels the work when the active time of the run, without pauses, reaches the limit of its plan. */

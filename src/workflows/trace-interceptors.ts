@@ -1,5 +1,6 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import {
+  ContinueAsNew,
   isCancellation,
   proxySinks,
   workflowInfo,
@@ -63,7 +64,7 @@ export function interceptors(): WorkflowInterceptors {
           const done = next(input);
           done.then(
             () => report('completed'),
-            (error: unknown) => report(isCancellation(error) ? 'cancelled' : 'failed'),
+            (error: unknown) => report(outcomeOf(error)),
           );
           return done;
         },
@@ -78,6 +79,12 @@ export function interceptors(): WorkflowInterceptors {
       },
     ],
   };
+}
+
+function outcomeOf(error: unknown): WorkflowSpan['outcome'] {
+  // The next execution has a span of its own, below this one.
+  if (error instanceof ContinueAsNew) return 'completed';
+  return isCancellation(error) ? 'cancelled' : 'failed';
 }
 
 function textOf(payload: Payload | undefined): string {

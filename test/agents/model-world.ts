@@ -8,6 +8,7 @@ import {
   type Script,
 } from '../support/model-server.ts';
 import { useFixture } from '../support/fixture.ts';
+import { submitLong } from '../support/long-runs.ts';
 import { startRuns, type Runs, type Submission } from '../support/runs.ts';
 import { sharedInLane } from '../support/shared.ts';
 
@@ -16,7 +17,7 @@ export type ModelWorld = {
   server: ModelServer;
   runs: Runs;
   /** Submits a task whose models answer by this script. Tasks under way at the same time each have their own. */
-  play(script: Script, submission?: Submission): Promise<string>;
+  play(script: Script, submission?: Submission & { historyEvents?: number }): Promise<string>;
   /** Submits a task whose models do not answer before `open` is called; `script` says what they answer then. */
   hold(script?: Script, submission?: Submission): Promise<{ id: string; open: () => void }>;
   /** Requests for a run, that of the last play unless given. */
@@ -67,6 +68,10 @@ export function useModels(options?: ModelOptions): ModelWorld {
   );
 }
 
+function submitTo(runs: Runs, { historyEvents, ...submission }: Submission & { historyEvents?: number }) {
+  return historyEvents ? submitLong(runs, historyEvents, submission) : runs.submit(submission);
+}
+
 async function startModels({ agents, environment }: ModelOptions): Promise<ModelWorld> {
   const scripts = new Map<string, Script>();
   const ids = new Map<string, string>();
@@ -95,7 +100,7 @@ async function startModels({ agents, environment }: ModelOptions): Promise<Model
       last = mark;
       scripts.set(mark, script);
       const { title = 'A test', ...rest } = submission;
-      const id = await runs.submit({ taskType: 'bug', ...rest, title: `${title}${mark}` });
+      const id = await submitTo(runs, { taskType: 'bug', ...rest, title: `${title}${mark}` });
       ids.set(id, mark);
       return id;
     },

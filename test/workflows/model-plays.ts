@@ -1,11 +1,6 @@
-import {
-  modelSettings,
-  startModelServer,
-  turnOf,
-  type AskedModel,
-  type Reply,
-} from '../support/model-server.ts';
+import { modelSettings, startModelServer, turnOf, type Script } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
+import { continues, submitLong } from '../support/long-runs.ts';
 import { startRuns, type Runs } from '../support/runs.ts';
 import { teamText } from '../agents/model-world.ts';
 
@@ -14,7 +9,7 @@ const me = { by: 'key:test' };
 /** What a play may use: runs whose agents have models, and what these answer. */
 type Stage = {
   runs: Runs;
-  answering(script: (asked: AskedModel) => Reply): void;
+  answering(script: Script): void;
   /** How many requests the play has made so far. */
   asked(): number;
 };
@@ -75,6 +70,23 @@ const PLAYS: Record<string, (stage: Stage) => Promise<string>> = {
     answering((asked) => (turnOf(asked) < 14 ? report(`call ${turnOf(asked)}`) : { text: 'Done.' }));
     return await ended(runs, await runs.submit({ taskType: 'bug' }));
   },
+  async 'with-models-continued'({ runs, answering }) {
+    const held = Promise.withResolvers<void>();
+    answering(async () => {
+      await held.promise;
+      return { text: 'Done.' };
+    });
+    const id = await submitLong(runs, 50, { taskType: 'bug' });
+    await runs.reaches(id, 'executing');
+    for (let executions = 1; executions < 3; executions = (await continues(runs, id, 1)).length) {
+      await runs.control.pause(id, me);
+      await runs.reaches(id, 'paused');
+      await runs.control.continue(id, me);
+      await runs.reaches(id, 'executing');
+    }
+    held.resolve();
+    return await ended(runs, id);
+  },
 };
 
 /** The same with a planner. */
@@ -91,12 +103,15 @@ const PLANNED_PLAYS: typeof PLAYS = {
   },
 };
 
-/** Plays all of them; `each` is told of every run when it has ended. */
+/** Plays those whose names are wanted; `each` is told of every run when it has ended. */
 export async function playModels(
+  isWanted: (name: string) => boolean,
   each: (name: string, id: string, runs: Runs) => Promise<void>,
 ): Promise<void> {
-  await playAll(PLAYS, teamText(), each);
-  await playAll(PLANNED_PLAYS, teamText({ more: 'planner: {}' }), each);
+  const wanted = (plays: typeof PLAYS) =>
+    Object.fromEntries(Object.entries(plays).filter(([name]) => isWanted(name)));
+  await playAll(wanted(PLAYS), teamText(), each);
+  await playAll(wanted(PLANNED_PLAYS), teamText({ more: 'planner: {}' }), each);
 }
 
 async function playAll(
@@ -104,6 +119,7 @@ async function playAll(
   agents: string,
   each: (name: string, id: string, runs: Runs) => Promise<void>,
 ): Promise<void> {
+  if (Object.keys(plays).length === 0) return;
   const server = await startModelServer(() => ({ text: 'Done.' }));
   const runs = await startRuns({
     agents,

@@ -16,6 +16,7 @@ import { callbackRetryWorkflowId } from '../../src/temporal/task-messages.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { failCallback } from '../support/ended-run.ts';
 import { eventually } from '../support/eventually.ts';
+import { continues, executionsOf as runExecutionsOf, submitLong } from '../support/long-runs.ts';
 import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
 import { playModels } from './model-plays.ts';
 
@@ -34,7 +35,7 @@ describe('recorded histories', function () {
     useRuntime(pino({ level: 'silent' }));
     const wish = process.env['RECORD_HISTORIES'];
     if (wish && wish !== 'models') await recordPlays(wish);
-    if (wish === '1' || wish === 'models') await recordModels();
+    if (wish) await recordModels(wish);
   });
 
   for (const folder of [FOLDER, AGENTS_FOLDER]) {
@@ -66,7 +67,7 @@ async function recordPlays(names: string): Promise<void> {
         .getHandle(id)
         .result()
         .catch(() => {});
-      await record(runs, id, join(FOLDER, name));
+      await recordRun(runs, id, name);
     }
   } finally {
     await runs.close();
@@ -74,10 +75,11 @@ async function recordPlays(names: string): Promise<void> {
 }
 
 /** Those of agents with models: the run's own history, and of the executions of its children each one. */
-async function recordModels(): Promise<void> {
+async function recordModels(names: string): Promise<void> {
   mkdirSync(AGENTS_FOLDER, { recursive: true });
-  await playModels(async (name, id, runs) => {
-    await record(runs, id, join(FOLDER, name));
+  const isWanted = (name: string) => ['1', 'models'].includes(names) || names.split(',').includes(name);
+  await playModels(isWanted, async (name, id, runs) => {
+    await recordRun(runs, id, name);
     const children = await eventually('no execution is open any more', async () => {
       const found = await executionsOf(runs, `${id}:`);
       return found.length > 0 && found.every(({ status }) => status.name !== 'RUNNING') && found;
@@ -87,6 +89,14 @@ async function recordModels(): Promise<void> {
       await record(runs, workflowId, join(AGENTS_FOLDER, `${name}-${index + 1}`), runId);
     }
   });
+}
+
+/** The history of a run; if it continued as new executions, the history of each. */
+async function recordRun(runs: Runs, id: string, name: string): Promise<void> {
+  const executions = await runExecutionsOf(runs, id);
+  if (executions.length === 1) return await record(runs, id, join(FOLDER, name));
+  for (const [index, { runId }] of executions.entries())
+    await record(runs, id, join(FOLDER, `${name}-${index + 1}`), runId);
 }
 
 /** All executions of workflows whose ids begin so. */
@@ -184,6 +194,15 @@ const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
       await runs.reaches(id, 'paused');
       await runs.control.continue(id, me);
     }
+    return id;
+  },
+  async continued(runs) {
+    const rehearsal = { step_ms: 260, steps: 6, ask: { step: 2, question: 'May I?' } };
+    const id = await submitLong(runs, 20, { rehearsal });
+    await runs.reaches(id, 'paused');
+    while ((await continues(runs, id, 1)).length < 3) await runs.control.pause(id, me);
+    await runs.control.continue(id, me);
+    await runs.reaches(id, 'completed');
     return id;
   },
   async 'paused-in-the-engine'(runs) {

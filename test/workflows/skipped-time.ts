@@ -23,7 +23,7 @@ export type SkippedRun = {
   pass(ms: number): Promise<void>;
 };
 
-export type SkippedPlay = Pick<TaskRunInput, 'taskType' | 'rehearsal'> & {
+export type SkippedPlay = Pick<TaskRunInput, 'taskType' | 'rehearsal' | 'historyEvents'> & {
   /** The work of a step; it fails unless given. */
   work?: (work: StepWork) => Promise<StepOutcome>;
   /** What happens to the run before it is left alone until its end. */
@@ -36,7 +36,7 @@ const failing = async (): Promise<StepOutcome> => ({ kind: 'failed', message: 'n
 export async function playSkipping(
   environment: TestWorkflowEnvironment,
   agents: string,
-  { taskType, rehearsal, work = failing, meanwhile = async () => {} }: SkippedPlay,
+  { taskType, rehearsal, historyEvents, work = failing, meanwhile = async () => {} }: SkippedPlay,
 ): Promise<RunChange[]> {
   const changes: RunChange[] = [];
   const record = (news: RunChange) => {
@@ -85,6 +85,7 @@ export async function playSkipping(
     findBy: null,
     taskType,
     rehearsal,
+    ...(historyEvents ? { historyEvents } : {}),
   };
   const viewNow = () => changes.findLast(({ view }) => view !== null)?.view as RunView | undefined;
   await runs.runUntil(

@@ -55,6 +55,22 @@ describe('the clock of a run', function () {
     assert.equal(entriesOf(changes, 'step.started').length, 3);
   });
 
+  it('counts from the first execution of a run that continues as a new one while it rests', async () => {
+    let handle: WorkflowHandle | undefined;
+    const changes = await play({
+      taskType: 'chore',
+      rehearsal: null,
+      historyEvents: 8,
+      meanwhile: async (run) => void ({ handle } = run),
+    });
+    const end = changes.at(-1)?.view;
+    assert.deepEqual([end?.state, end?.errors[0]?.code], ['failed', 'run_timed_out']);
+    assert.equal(Math.round((end?.duration_ms ?? 0) / HOUR), 24);
+    assert.equal(entriesOf(changes, 'step.started').length, 3);
+    const { events } = (await handle?.fetchHistory()) ?? {};
+    assert.ok(events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId);
+  });
+
   const isPaused = ({ state }: RunView) => state === 'paused';
   const moves = (changes: Awaited<ReturnType<typeof play>>) =>
     entriesOf(changes, 'state.changed').map(({ data }) => `${String(data['from'])} → ${String(data['to'])}`);

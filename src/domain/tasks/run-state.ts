@@ -1,7 +1,7 @@
 import type { ArtifactInfo, RunArtifact } from './artifact.ts';
 import type { FeedEntry, FeedEventType } from './feed-events.ts';
 import { storableJson } from '../common/text.ts';
-import { backendOf, type BackendName, type PlannedStep } from './plan.ts';
+import { backendOf, type BackendName, type Plan, type PlannedStep } from './plan.ts';
 import type { StoredPlan } from './rerun.ts';
 import type { RunError, RunView, Step, Usage } from './run-schemas.ts';
 import { addUsage, initialView, progressOf } from './task-run.ts';
@@ -32,6 +32,23 @@ export type StepResult = {
   message: string | null;
   text?: string | null;
 };
+
+/** What the state of a run consists of beside its view and its plan. */
+export type RunMemory = {
+  changes: number;
+  /** Texts of results, by step id. */
+  results: [string, string][];
+  artifacts: RunArtifact[];
+  enginePauses: string[];
+  questions: { number: number; stepId: string; text: string }[];
+  asked: number;
+};
+
+/** The state of a run with all changes recorded. `plan` is null before the run has one. */
+export type RecordedRun = { view: RunView; plan: Plan | null; memory: RunMemory };
+
+/** Pauses made in the Web UI that a run remembers, to recognise a repeated signal. */
+const REMEMBERED_ENGINE_PAUSES = 100;
 
 /** A worker that was away may find thousands of requests to pause and continue. */
 const MAX_UNRECORDED_EVENTS = 20;
@@ -66,10 +83,37 @@ export class RunState {
   #asked = 0;
   readonly #createdAt: number;
 
-  constructor(createdAt: number) {
-    const { last_seq: _, ...view } = initialView();
+  /** Creates the state of a new run, or of a run that goes on from what was `recorded`. */
+  constructor(createdAt: number, recorded: RecordedRun | null = null) {
+    const { last_seq: _, ...view } = recorded ? copyOf(recorded.view) : initialView();
     this.#view = view;
     this.#createdAt = createdAt;
+    if (recorded === null) return;
+    const { plan, memory } = recorded;
+    if (plan) this.#rememberBackends(plan);
+    this.#changes = memory.changes;
+    this.#asked = memory.asked;
+    this.#questions = [...memory.questions];
+    for (const [id, text] of memory.results) this.#results.set(id, text);
+    for (const artifact of memory.artifacts) this.#artifacts.set(artifact.name, artifact);
+    for (const pausedAt of memory.enginePauses) this.#enginePauses.add(pausedAt);
+  }
+
+  /** Whether events wait for {@link takeChange}. */
+  get hasUnrecorded(): boolean {
+    return this.#entries.length > 0;
+  }
+
+  /** Returns what another object needs, beside the recorded view and the plan, to go on from here. */
+  memory(): RunMemory {
+    return {
+      changes: this.#changes,
+      results: [...this.#results],
+      artifacts: [...this.#artifacts.values()],
+      enginePauses: [...this.#enginePauses].slice(-REMEMBERED_ENGINE_PAUSES),
+      questions: [...this.#questions],
+      asked: this.#asked,
+    };
   }
 
   get isPaused(): boolean {
@@ -91,7 +135,7 @@ export class RunState {
     this.#entries = [];
     this.#unrecordedPlan = null;
     this.#view.progress = progressOf(this.#view.steps);
-    const view = JSON.parse(JSON.stringify(this.#view)) as Omit<RunView, 'last_seq'>;
+    const view = copyOf(this.#view);
     // Agents may send any text. The events and what queries return must not differ from what is stored.
     return storableJson({ view, entries, ...(plan ? { plan } : {}) });
   }
@@ -112,9 +156,8 @@ export class RunState {
 
   /** Sets the plan: `planning` → `executing`, with its steps, including kept ones. */
   agentsChosen(plan: StoredPlan, now: number): void {
-    this.#backend = plan.backend;
+    this.#rememberBackends(plan);
     this.#unrecordedPlan = plan;
-    for (const planned of plan.steps) this.#backends.set(planned.id, backendOf(plan, planned));
     for (const { id, text } of plan.left?.results ?? []) this.#results.set(id, text);
     for (const artifact of plan.left?.artifacts ?? []) this.#artifacts.set(artifact.name, artifact);
     const keptOf = (planned: PlannedStep) => plan.kept?.find(({ id }) => id === planned.id);
@@ -258,6 +301,11 @@ export class RunState {
     this.#emit('run.ended', 'run.ended', now, { state, duration_ms, errors, escalation });
   }
 
+  #rememberBackends(plan: Plan): void {
+    this.#backend = plan.backend;
+    for (const planned of plan.steps) this.#backends.set(planned.id, backendOf(plan, planned));
+  }
+
   /**
    * Returns the output of the run. It names the backends, so that nobody mistakes a simulation for the work of a model.
    */
@@ -382,6 +430,10 @@ function pendingStep({ id, name, agent }: PlannedStep): Step {
     usage: null,
     error: null,
   };
+}
+
+function copyOf<View>(view: View): View {
+  return JSON.parse(JSON.stringify(view)) as View;
 }
 
 function iso(milliseconds: number): string {

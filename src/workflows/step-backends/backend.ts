@@ -1,19 +1,30 @@
 import type { RecordOutcome, RunChange } from '../../domain/tasks/run-change.ts';
 import type { Answer } from '../../domain/tasks/run-state.ts';
 import type { AgentWork, StepOutcome, StepWork } from '../../domain/tasks/step-work.ts';
+import type { Agents, ChildEnd } from '../agent-child.ts';
 
 /** What a backend can use of the run. */
 export type Dependencies = {
   isPaused(): boolean;
-  /** Pauses the run, asks a person and waits for the answer. */
-  ask(text: string): Promise<Answer>;
+  /**
+   * Pauses the run, asks a person and waits for the answer. The backend must have no activity in progress during the
+   * wait, since the run may continue as a new execution. `notes` is what the backend needs there to continue after the answer.
+   */
+  ask(text: string, notes?: unknown): Promise<Answer>;
+  /** The notes of a question that an earlier execution has asked; null if there is none. {@link ask} waits for its answer. */
+  notes: unknown;
+  /** Runs a child workflow, which may outlive this execution. */
+  runAgent<Result>(child: Parameters<Agents['run']>[0]): Promise<ChildEnd<Result>>;
   /** Returns the step's work for an agent. */
   agentWork(): AgentWork;
 };
 
 /** Runs one attempt of a step, as workflow code. Everything outside the workflow is an activity. */
 export type StepBackend = {
-  /** Returns how the work ended. Throws only if it was cancelled. */
+  /**
+   * Returns how the work ended. Throws only if it was cancelled. If the run continues as a new execution while a
+   * question or a child of the backend is open, the work begins again there.
+   */
   work(work: StepWork, dependencies: Dependencies): Promise<StepOutcome>;
   /**
    * For very short work: one local activity records the pending change of the run and does the work. Used only for a

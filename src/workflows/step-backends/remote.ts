@@ -28,26 +28,45 @@ const { askRemoteAgent, runCommand } = proxyActivities<RemoteAgentActivities>({
   retry: { initialInterval: '500 ms', maximumInterval: '5 s' },
 });
 
+/** A question of a remote agent, with what the work has used until then. */
+type AskedTurn = { turn: number; spentMs: number; usage: Usage | null; text: string; task: Answered['task'] };
+type Answered = NonNullable<RemoteAgentInput['answer']>;
+
 /** Runs the step by an agent that speaks A2A. Its questions are asked to a person while the run is paused. */
 export const a2aBackend: StepBackend = {
   async work(work, dependencies) {
-    let spentMs = 0;
-    let answer: RemoteAgentInput['answer'];
-    let usage: Usage | null = null;
-    for (let turn = 1; ; turn += 1) {
-      const began = Date.now();
-      const timeLimitMs = Math.max(1, work.step.time_limit_ms - spentMs);
-      const asked = { work: dependencies.agentWork(), turn, timeLimitMs, ...(answer ? { answer } : {}) };
-      const outcome = await runActivity(askRemoteAgent, work, asked);
-      usage = addUsage(usage, outcome.usage ?? null);
-      if (outcome.kind !== 'asks') return { ...outcome, usage };
-      spentMs += Date.now() - began;
-      const { by, reason } = await dependencies.ask(outcome.text);
+    let asked = dependencies.notes as AskedTurn | null;
+    let answer: Answered | null = null;
+    for (;;) {
+      if (asked === null || answer) {
+        const outcome = await takeTurn(work, dependencies, asked, answer);
+        if ('kind' in outcome) return outcome;
+        asked = outcome;
+      }
+      const { by, reason } = await dependencies.ask(asked.text, asked);
       await until(() => !dependencies.isPaused());
-      answer = { task: outcome.task, text: reason ?? `${by} says: go on.` };
+      answer = { task: asked.task, text: reason ?? `${by} says: go on.` };
     }
   },
 };
+
+async function takeTurn(
+  work: StepWork,
+  dependencies: Dependencies,
+  before: AskedTurn | null,
+  answer: Answered | null,
+): Promise<StepOutcome | AskedTurn> {
+  const began = Date.now();
+  const turn = (before?.turn ?? 0) + 1;
+  const spentMs = before?.spentMs ?? 0;
+  const timeLimitMs = Math.max(1, work.step.time_limit_ms - spentMs);
+  const input = { work: dependencies.agentWork(), turn, timeLimitMs, ...(answer ? { answer } : {}) };
+  const outcome = await runActivity(askRemoteAgent, work, input);
+  const usage = addUsage(before?.usage ?? null, outcome.usage ?? null);
+  if (outcome.kind !== 'asks') return { ...outcome, usage };
+  const { text, task } = outcome;
+  return { turn, spentMs: spentMs + Date.now() - began, usage, text, task };
+}
 
 /** Runs the step by a program. */
 export const commandBackend: StepBackend = {

@@ -1,0 +1,51 @@
+import { CancellationScope } from '@temporalio/workflow';
+import { RunState, type ControlRequest } from '../domain/tasks/run-state.ts';
+import type { TaskRunInput } from '../temporal/task-messages.ts';
+import { Agents } from './agent-child.ts';
+import type { CarriedRun, Stage } from './carried-run.ts';
+import { Questions } from './questions.ts';
+import { Recorder } from './recorder.ts';
+
+/** A run in progress. */
+export type Run = {
+  input: TaskRunInput;
+  state: RunState;
+  recorder: Recorder;
+  questions: Questions;
+  agents: Agents;
+  /** Where an earlier execution of the workflow stopped; null in the first one. */
+  stage: Stage | null;
+  /** Everything that a cancel stops. */
+  work: CancellationScope;
+  /** The request to cancel it, if there is one. */
+  cancel: ControlRequest | null;
+  /** Why its time is over; null while it is not. */
+  timeOver: string | null;
+  /** Whether the process that writes the end makes the first attempt of the callback. */
+  callsBackAtOnce: boolean;
+  /** Whether nothing is left to do for its callback. */
+  calledBack: boolean;
+};
+
+/** Creates the state of a run that has just been started, or that continues from an earlier execution. */
+export function createRun(input: TaskRunInput, earlier: CarriedRun | null): Run {
+  const state = new RunState(Date.parse(input.createdAt), earlier && recordedOf(earlier));
+  const work = new CancellationScope();
+  return {
+    input,
+    state,
+    recorder: new Recorder(input, state, () => work.cancel(), earlier),
+    questions: new Questions(state, earlier?.asked),
+    agents: new Agents(() => state.isPaused),
+    stage: earlier && earlier.stage,
+    work,
+    cancel: null,
+    timeOver: null,
+    callsBackAtOnce: earlier?.callsBackAtOnce === true,
+    calledBack: false,
+  };
+}
+
+function recordedOf({ view, memory, stage }: CarriedRun) {
+  return { view, memory, plan: stage.kind === 'executing' ? stage.plan : null };
+}
