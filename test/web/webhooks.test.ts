@@ -452,7 +452,7 @@ describe('the webhook screens', function () {
     await page.getByRole('button', { name: 'Rotate secret' }).click();
     assert.match(await page.getByRole('textbox', { name: 'New secret' }).inputValue(), /^[0-9a-f]{64}$/);
     await page.getByRole('button', { name: 'Done' }).click();
-    await page.getByText('also signed with the old secret').waitFor();
+    await page.getByText('signed · also signed with the old secret').waitFor();
     await more.click();
     await page.getByRole('menuitem', { name: 'Deactivate' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
