@@ -7,9 +7,9 @@ import { faultsInProse, faultsInText, type WordingFault } from './wording-rules.
  * the changelog record what was written at their time; the pages in reference/ come from the code.
  */
 const PAGES = ['README.md', 'docs/**/*.md', 'clients/typescript/README.md', 'examples/**/*.md'];
-const SOURCES = ['{src,workers,cli,web,clients,dev,bench,faults,examples}/**/*.{ts,tsx,js,py}'];
+const SOURCES = ['{src,workers,cli,web,clients,dev,bench,faults,examples,test}/**/*.{ts,tsx,js,py}'];
 const LEFT_OUT =
-  /^docs\/(decisions|reference)\/|node_modules|\/migrations\/|wording-rules|^web\/(dist|\.)|\/(dist|generated)\//;
+  /^docs\/(decisions|reference)\/|node_modules|\/migrations\/|wording-rules|dependency-rules\.test|^web\/(dist|\.)|\/(dist|generated)\//;
 
 const faults = [...faultsOf(PAGES, faultsInProse), ...faultsOf(SOURCES, faultsInText)];
 for (const fault of faults) console.log(fault);

@@ -10,7 +10,7 @@ teams:
 ${['feature', 'bug', 'spec', 'chore'].map((type) => `  ${type}: [{ step: look, agent: scout }]`).join('\n')}
 `;
 
-describe('an agent that speaks A2A', function () {
+describe('an A2A agent', function () {
   let scout: A2aAgent;
   before(async () => {
     scout = await startA2aAgent({ streaming: true });
@@ -18,7 +18,7 @@ describe('an agent that speaks A2A', function () {
   const runs = useOwnRuns(() => ({ agents: catalogue(scout.url) }));
   after(() => scout?.close());
 
-  it('is asked for the task that was under way when its worker was stopped', async () => {
+  it('continues its task after a restart of the worker', async () => {
     const restarted = Promise.withResolvers<void>();
     scout.doing(async (_asked, say) => {
       say.working('Looking');
@@ -26,7 +26,7 @@ describe('an agent that speaks A2A', function () {
       say.ends(TaskState.TASK_STATE_COMPLETED, 'Found at last.');
     });
     const id = await runs.submit();
-    await eventually('its work', async () =>
+    await eventually('the agent works', async () =>
       (await runs.events(id)).some(({ type }) => type === 'agent.message'),
     );
     await runs.restartWorker();

@@ -26,7 +26,7 @@ const lookForLong: Deed = async ({ signal }, say) => {
   if (!signal.aborted) await once(signal, 'abort');
 };
 
-describe('agents that speak A2A', function () {
+describe('an A2A agent', function () {
   let streaming: A2aAgent;
   let polled: A2aAgent;
   let slow: A2aAgent;
@@ -40,7 +40,7 @@ describe('agents that speak A2A', function () {
   });
   const runs = useOwnRuns(() => ({ agents: catalogue(streaming.url, polled.url, slow.url) }));
   before(async () => {
-    // Its time passes beside the other tests.
+    // Its time limit passes during the other tests.
     lateRun = await runs.submit({ taskType: 'spec' });
   });
   after(async () => {
@@ -59,23 +59,26 @@ describe('agents that speak A2A', function () {
     (await runs.events(id))
       .filter((event) => event.type === type)
       .map(({ data }) => (data as { text: string }).text);
-  const ways = [
-    ['by its stream', () => streaming, 'feature'],
-    ['by asking', () => polled, 'bug'],
+  const transports = [
+    ['over its stream', () => streaming, 'feature'],
+    ['by polling', () => polled, 'bug'],
   ] as const;
 
-  for (const [way, which, taskType] of ways) {
-    it(`do a step, and are followed ${way}`, async () => {
-      const heard = Promise.withResolvers<void>();
+  for (const [transport, which, taskType] of transports) {
+    it(`does a step, followed ${transport}`, async () => {
+      const reported = Promise.withResolvers<void>();
       which().doing(async (_asked, say) => {
         say.working('Looking left');
-        await heard.promise;
+        await reported.promise;
         say.artifact('Nothing on the left.');
         say.ends(TASK_STATE_COMPLETED, 'Looked.', { usage: { input_tokens: 40, output_tokens: 2 } });
       });
       const id = await runs.submit({ taskType, title: 'Where is it?' });
-      await eventually('what it says', async () => (await textsOf(id, 'agent.message')).length > 0);
-      heard.resolve();
+      await eventually(
+        'its first message is recorded',
+        async () => (await textsOf(id, 'agent.message')).length > 0,
+      );
+      reported.resolve();
       const row = await runs.reaches(id, 'completed');
       assert.match(JSON.stringify(row.output), /"backend":"a2a".*"result":"Nothing on the left\."/);
       const [message] = which().messages;
@@ -87,16 +90,16 @@ describe('agents that speak A2A', function () {
         assert.deepEqual(row.steps[0]?.usage, { input_tokens: 40, output_tokens: 2, model_calls: 1 });
     });
 
-    it(`have their task cancelled with the run, followed ${way}`, async () => {
+    it(`has its task cancelled with the run, followed ${transport}`, async () => {
       which().doing(lookForLong);
       const id = await runs.submit({ taskType });
-      await eventually('its work', async () => (await textsOf(id, 'agent.message')).length > 0);
+      await eventually('the agent works', async () => (await textsOf(id, 'agent.message')).length > 0);
       await runs.control.cancel(id, { by: 'test' });
       await runs.reaches(id, 'cancelled');
-      await eventually('the cancellation', () => which().cancelled.length === 1);
+      await eventually('its task is cancelled', () => which().cancelled.length === 1);
     });
 
-    it(`have their question asked of a person, whose answer goes into the same task, followed ${way}`, async () => {
+    it(`asks a person, and gets the reply in the same task, followed ${transport}`, async () => {
       which().doing(({ text, first }, say) => {
         if (first) return say.ends(TASK_STATE_INPUT_REQUIRED, 'Left or right?');
         say.ends(TASK_STATE_COMPLETED, `It says: ${text}`);
@@ -113,13 +116,13 @@ describe('agents that speak A2A', function () {
     });
   }
 
-  it('may answer with a message alone', async () => {
+  it('can reply with a message instead of a task', async () => {
     streaming.doing((_asked, say) => say.replies('Forty-two.'));
     const row = await runs.reaches(await runs.submit(), 'completed');
     assert.match(JSON.stringify(row.output), /Forty-two\./);
   });
 
-  it('are followed further when the stream breaks off', async () => {
+  it('is polled if the stream breaks off', async () => {
     const askedFor = Promise.withResolvers<void>();
     streaming.doing(async (_asked, say) => {
       say.working('Looking');
@@ -127,16 +130,16 @@ describe('agents that speak A2A', function () {
       say.ends(TASK_STATE_COMPLETED, 'Found.');
     });
     const id = await runs.submit();
-    await eventually('its work', async () => (await textsOf(id, 'agent.message')).length > 0);
+    await eventually('the agent works', async () => (await textsOf(id, 'agent.message')).length > 0);
     streaming.cutAll();
-    await eventually('it is asked for its task', () => streaming.methods.includes('GetTask'));
+    await eventually('its task is polled', () => streaming.methods.includes('GetTask'));
     askedFor.resolve();
     const row = await runs.reaches(id, 'completed');
     assert.match(JSON.stringify(row.output), /Found\./);
     assert.equal(streaming.messages.length, 1);
   });
 
-  it('that fail or refuse end the run with what they said', async () => {
+  it('ends the run with its own error message if it fails or rejects the task', async () => {
     streaming.doing((_asked, say) => say.ends(TASK_STATE_FAILED, 'lost the map'));
     const failed = await runs.reaches(await runs.submit(), 'failed');
     assert.equal(failed.errors[0]?.message, 'lost the map');
@@ -145,7 +148,7 @@ describe('agents that speak A2A', function () {
     assert.equal(refused.errors[0]?.message, 'the agent refused the work: not my job');
   });
 
-  it('that take more tokens than they may are stopped', async () => {
+  it('fails the run if it uses more tokens than its limit', async () => {
     streaming.doing((_asked, say) =>
       say.ends(TASK_STATE_COMPLETED, 'Done.', { usage: { input_tokens: 2_000, output_tokens: 1 } }),
     );
@@ -153,13 +156,13 @@ describe('agents that speak A2A', function () {
     assert.match(row.errors[0]?.message ?? '', /scout reached its limit of 1000 tokens/);
   });
 
-  it('that take longer than the step may have their task cancelled', async () => {
+  it('has its task cancelled at the time limit of the step', async () => {
     const row = await runs.reaches(lateRun, 'failed');
     assert.equal(row.errors[0]?.code, 'step_timed_out');
-    await eventually('the cancellation', () => slow.cancelled.length === 1);
+    await eventually('its task is cancelled', () => slow.cancelled.length === 1);
   });
 
-  it('get the key of the environment, which stands nowhere else', async () => {
+  it('gets the key from the environment, and no record or log contains the key', async () => {
     streaming.doing((_asked, say) => {
       say.working(`I was called with ${KEY}`);
       say.ends(TASK_STATE_COMPLETED, `with ${KEY}`);
@@ -172,7 +175,7 @@ describe('agents that speak A2A', function () {
     assert.ok(!all.includes('scout-key-123456'));
   });
 
-  it('at an address that may not be reached end the run with a sentence', async () => {
+  it('fails the run if its address is not allowed', async () => {
     const inner = await runs.reaches(await runs.submit({ taskType: 'chore' }), 'failed');
     assert.match(inner.errors[0]?.message ?? '', /calling inner failed: Address not allowed: 169\.254/);
   });

@@ -9,7 +9,7 @@ const report = (asked: AskedModel): Reply => ({
 });
 const hang = (): Reply => ({ trouble: 'hang' });
 
-/** The limit of each team's agent: calls, tokens and cost of endless reports, and the time of a call that hangs. */
+/** The limit of each team's agent: calls, tokens and cost. Each agent reports progress without end. */
 const LIMITS = {
   feature: {
     what: 'model calls',
@@ -40,11 +40,11 @@ for (const [onLimit, state] of [
   ['fail', 'failed'],
   ['escalate', 'escalated'],
 ] as const) {
-  describe(`an agent at a limit that is to ${onLimit}`, function () {
+  describe(`an agent with a limit and on_limit ${onLimit}`, function () {
     const world = useModels({ agents: catalogue(onLimit) });
     const ids = new Map<string, string>();
     before(async () => {
-      // Side by side: each waits for its own limit.
+      // The runs share the wait: each reaches its own limit.
       for (const taskType of TASK_TYPES) ids.set(taskType, await world.play(report, { taskType }));
       ids.set('chore', await world.play(hang, { taskType: 'chore' }));
     });
@@ -52,7 +52,7 @@ for (const [onLimit, state] of [
 
     for (const taskType of TASK_TYPES) {
       const { what, calls, said } = LIMITS[taskType];
-      it(`of ${what} ends the run ${state}, with a sentence that says why`, async () => {
+      it(`ends the run as ${state} at its limit of ${what}, with the reason`, async () => {
         const id = idOf(taskType);
         const { errors, escalation, steps } = await world.runs.reaches(id, state);
         assert.match(onLimit === 'fail' ? (errors[0]?.message ?? '') : (escalation?.reason ?? ''), said);
@@ -61,29 +61,29 @@ for (const [onLimit, state] of [
       });
     }
 
-    it(`of time ends the run ${state}, and the calls under way with it`, async () => {
+    it(`ends the run as ${state} at its time limit, and aborts its model call`, async () => {
       const id = idOf('chore');
       const { errors, escalation, steps } = await world.runs.reaches(id, state);
       if (onLimit === 'fail') assert.equal(errors[0]?.code, 'step_timed_out');
       else assert.equal(escalation?.reason, 'slow took longer than 1000 ms for one');
       assert.equal(steps[0]?.attempt, onLimit === 'fail' ? 2 : 1);
-      await eventually('all calls are broken off', () => world.asked(id).every(({ abandoned }) => abandoned));
+      await eventually('all calls are aborted', () => world.asked(id).every(({ abandoned }) => abandoned));
     });
   });
 }
 
-/** That its time does not pass while its run is paused is in agent-time.test.ts. */
+/** agent-time.test.ts shows that an agent's time does not pass while its run is paused. */
 describe('an agent at work', function () {
   const world = useModels();
 
-  /** The events of the workflow in which the agent works on the first step. */
+  /** Returns the history events of the workflow in which the agent does the first step. */
   async function agentsHistory(id: string) {
     const { steps } = await world.runs.row(id);
     const handle = world.runs.client.workflow.getHandle(`${id}:${steps[0]?.id}:1`);
     return (await handle.fetchHistory()).events ?? [];
   }
 
-  /** An agent that reports in each of so many calls, and is held in call `at` until `open` is called. */
+  /** Starts an agent that reports in each of `calls` calls. Call `at` lasts until `open` is called. */
   async function reporting({ calls, at }: { calls: number; at: number }) {
     const opened = Promise.withResolvers<void>();
     const id = await world.play(async (asked) => {
@@ -94,15 +94,15 @@ describe('an agent at work', function () {
     return { id, open: opened.resolve };
   }
 
-  it('makes no further call while the run is paused, and goes on afterwards where it was', async () => {
+  it('makes no model call while the run is paused, and continues afterwards', async () => {
     const { id, open } = await reporting({ calls: 4, at: 2 });
     await world.runs.control.pause(id, { by: 'test' });
     await world.runs.reaches(id, 'paused');
-    await eventually('the agent is told', async () =>
+    await eventually('the agent receives the pause', async () =>
       (await agentsHistory(id)).some((event) => event.workflowExecutionSignaledEventAttributes),
     );
     open();
-    await eventually('the second answer is noted', async () =>
+    await eventually('the second response is recorded', async () =>
       (await world.calls(id)).some(({ kind, number }) => kind === 'model' && number === 3),
     );
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -113,23 +113,23 @@ describe('an agent at work', function () {
     assert.match(JSON.stringify(world.asked(id)[3]?.messages), /turn 3/);
   });
 
-  it('is stopped by a cancel, the call under way with it', async () => {
+  it('is stopped with its model call if the run is cancelled', async () => {
     const id = await world.play(hang);
     await eventually('a call is under way', () => world.asked(id).length === 1);
     await world.runs.control.cancel(id, { by: 'test' });
     await world.runs.reaches(id, 'cancelled');
-    await eventually('the call is broken off', () => world.asked(id)[0]?.abandoned === true);
+    await eventually('the call is aborted', () => world.asked(id)[0]?.abandoned === true);
     assert.equal(world.asked(id).length, 1);
   });
 
-  it('makes no further call while the run is paused in the Temporal Web UI', async () => {
+  it('makes no model call while the run is paused in the Temporal Web UI', async () => {
     const { id, open } = await reporting({ calls: 3, at: 1 });
     const { namespace } = world.runs.client.options;
     const pause = { namespace, workflowId: id, identity: 'operator', reason: 'a look', requestId: id };
     await world.runs.client.workflowService.pauseWorkflowExecution(pause);
     await world.runs.reaches(id, 'paused');
     open();
-    await eventually('the agent wants to make the second call', async () => {
+    await eventually('the agent schedules the second call', async () => {
       const events = await agentsHistory(id);
       const types = events.map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
       return types.filter((name) => name === 'invokeModel').length === 2;
@@ -141,7 +141,7 @@ describe('an agent at work', function () {
     assert.equal(world.asked(id).length, 3);
   });
 
-  it('makes no further call when its run was terminated', async () => {
+  it('makes no further model call after its run was terminated', async () => {
     const { id, open } = await reporting({ calls: 9, at: 2 });
     await world.runs.client.workflow.getHandle(id).terminate('enough');
     const { steps } = await world.runs.reaches(id, 'cancelled');
@@ -151,14 +151,14 @@ describe('an agent at work', function () {
   });
 });
 
-describe('an agent whose work continues in further executions', function () {
+describe('an agent whose workflow continues as new', function () {
   const CALLS = 8;
   const world = useModels({
     agents: catalogue('fail').replace('model_calls: 3', `model_calls: ${CALLS}`),
     environment: { AGENT_HISTORY_EVENTS: '50' },
   });
 
-  it('has one limit of model calls over all of them', async () => {
+  it('has one limit of model calls over all executions', async () => {
     const id = await world.play(report, { taskType: 'feature' });
     const { errors, steps } = await world.runs.reaches(id, 'failed');
     assert.match(errors[0]?.message ?? '', /reached its limit of 8 model calls/);
@@ -170,10 +170,10 @@ describe('an agent whose work continues in further executions', function () {
   });
 });
 
-describe('agents at work side by side', function () {
+describe('parallel agents', function () {
   const world = useModels();
 
-  it('are stopped when one of them hands the run to a person', async () => {
+  it('are stopped if one of them escalates the run', async () => {
     const reason = 'This needs a decision.';
     const othersAsked = Promise.withResolvers<void>();
     let hanging = 0;
@@ -199,7 +199,7 @@ describe('agents at work side by side', function () {
         ['right', 'cancelled'],
       ],
     );
-    await eventually('their calls are broken off', () =>
+    await eventually('the calls of the others are aborted', () =>
       world.asked(id).every((asked) => asked.abandoned || /\bmiddle\b/.test(saidIn(asked))),
     );
   });

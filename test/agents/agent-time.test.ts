@@ -11,10 +11,10 @@ import { useTimeSkipping } from '../support/time-skipping.ts';
 const MINUTE = 60_000;
 
 /**
- * The workflow of an agent alone, on a server whose clock jumps. It stops jumping permanently if a workflow ends while one
- * of its activities runs; that an agent is late at last is in agent-limits.test.ts.
+ * Runs the workflow of an agent alone, on a server that skips time. The server stops skipping permanently if a workflow
+ * ends while one of its activities runs, so agent-limits.test.ts shows that an agent times out.
  */
-describe('the time of an agent', function () {
+describe('the time limit of an agent', function () {
   const environment = useTimeSkipping();
 
   /**
@@ -105,7 +105,7 @@ describe('the time of an agent', function () {
     return { outcome, asked };
   }
 
-  it('does not pass while its run is paused', async () => {
+  it('does not include pauses of the run', async () => {
     const { outcome, asked } = await run(async (agent) => {
       await agent.handle.signal(pauseSignal, { by: 'test' });
       agent.open();
@@ -116,7 +116,7 @@ describe('the time of an agent', function () {
     assert.deepEqual([outcome.kind, asked], ['completed', 2]);
   });
 
-  it('does not contain pauses that Temporal held, of which it learns when its limit is reached', async () => {
+  it('does not include pauses in Temporal, which the agent reads at the limit', async () => {
     const began = Promise.withResolvers<() => void>();
     const timeHeld = async () => {
       const open = await began.promise;

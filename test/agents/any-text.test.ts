@@ -4,7 +4,7 @@ import { turnOf, type Script } from '../support/model-server.ts';
 import { useModels } from './model-world.ts';
 
 const person = { by: 'user:ada@example.com' };
-/** PostgreSQL stores neither of the two: NUL, and half of a surrogate pair. */
+/** PostgreSQL stores neither NUL nor half of a surrogate pair. */
 const UNSTORABLE = 'a\u0000b\ud83dc';
 const STORED = 'ab\ufffdc';
 
@@ -20,7 +20,7 @@ describe('an agent that writes text which PostgreSQL cannot store', function () 
   const eventsOf = async (id: string, type: string) =>
     (await world.runs.events(id)).filter((event) => event.type === type);
 
-  it('completes its step, and the summary and the message lack those characters', async () => {
+  it('completes its step, and its summary and message lack those characters', async () => {
     const id = await world.play(() => ({ text: UNSTORABLE }));
     const row = await world.runs.reaches(id, 'completed');
     assert.equal(row.steps[0]?.summary, STORED);
@@ -30,14 +30,14 @@ describe('an agent that writes text which PostgreSQL cannot store', function () 
     assert.equal(call?.output.content[0].text, STORED);
   });
 
-  it('reports progress with that text', async () => {
+  it('reports progress without those characters', async () => {
     const id = await world.play(calling('report_progress', { text: UNSTORABLE, percent: 10 }));
     await world.runs.reaches(id, 'completed');
     const [progress] = await eventsOf(id, 'step.progress');
     assert.equal(progress?.data['text'], STORED);
   });
 
-  it('asks a question that is cut within a character', async () => {
+  it('asks a question that is not cut within a character', async () => {
     const question = `${'x'.repeat(MAX_QUESTION_LENGTH - 1)}😀`;
     const id = await world.play(calling('ask_for_approval', { question }));
     const row = await world.runs.reaches(id, 'paused');
@@ -46,14 +46,14 @@ describe('an agent that writes text which PostgreSQL cannot store', function () 
     await world.runs.reaches(id, 'completed');
   });
 
-  it('hands the run to a person for a reason that is cut within a character', async () => {
+  it('escalates with a reason that is not cut within a character', async () => {
     const reason = `${'x'.repeat(MAX_REASON_LENGTH - 1)}😀`;
     const id = await world.play(calling('escalate_to_human', { reason }));
     const row = await world.runs.reaches(id, 'escalated');
     assert.equal(row.escalation?.reason, 'x'.repeat(MAX_REASON_LENGTH - 1));
   });
 
-  it('can be cancelled while it asks', async () => {
+  it('can be cancelled while its question waits', async () => {
     const id = await world.play(calling('ask_for_approval', { question: UNSTORABLE }));
     const row = await world.runs.reaches(id, 'paused');
     assert.equal(row.question?.text, STORED);
@@ -67,7 +67,7 @@ describe('an agent that writes text which PostgreSQL cannot store', function () 
   });
 });
 
-describe('a request of a person with such text', function () {
+describe('a pause reason with such text', function () {
   const world = useModels();
 
   it('is recorded without those characters', async () => {

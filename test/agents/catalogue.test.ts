@@ -16,8 +16,8 @@ function catalogueText(feature: string): string {
   return `agents: { ada: { instructions: work } }\nteams:\n  feature: ${feature}\n${others.join('\n')}\n`;
 }
 
-describe('the catalogue of agents', () => {
-  it('that comes with the service has a team for every task type', () => {
+describe('the agent catalogue', () => {
+  it('of the service has a team for every task type', () => {
     const catalogue = loadCatalogue(join(ROOT, 'agents.yml'));
     for (const taskType of TASK_TYPES) {
       const planned = planRun(catalogue, { taskType, rehearsal: null }, counting());
@@ -25,7 +25,7 @@ describe('the catalogue of agents', () => {
     }
   });
 
-  it('puts a step behind the one above it unless `after` says otherwise', () => {
+  it('places a step after the one above it unless `after` is given', () => {
     const text = catalogueText(
       '[{ step: a, agent: ada }, { step: b, agent: ada }, { step: c, agent: ada, after: [a] }, { step: d, agent: ada, after: [] }]',
     );
@@ -45,16 +45,16 @@ describe('the catalogue of agents', () => {
       /no step b above/,
     ],
     ['a team without steps', '[]', /teams\.feature/],
-    ['a member that nobody knows', '[{ step: a, agent: ada, colour: red }]', /colour/],
+    ['an unknown member', '[{ step: a, agent: ada, colour: red }]', /colour/],
     ['a duration without a unit', '[{ step: a, agent: ada, time_limit: "30" }]', /duration such as 30 s/],
   ];
   for (const [what, feature, sentence] of FAULTS) {
-    it(`refuses ${what}, and says where`, () => {
+    it(`rejects ${what}, and names the place`, () => {
       assert.throws(() => parseCatalogue(catalogueText(feature), 'test'), sentence);
     });
   }
 
-  it('gives an agent its own model, else the one of the installation, and its limits', () => {
+  it('gives an agent its own model or the default model, and its limits', () => {
     const text = catalogueText('[{ step: a, agent: ada }, { step: b, agent: bob }]').replace(
       'ada: { instructions: work }',
       'ada: { instructions: work, limits: { model_calls: 3, on_limit: escalate } }, bob: { instructions: w, model: openai/gpt }',
@@ -72,18 +72,18 @@ describe('the catalogue of agents', () => {
 
   const MODEL_FAULTS: [string, string, RegExp][] = [
     ['a model without a provider', 'model: gpt', /agents\.ada\.model: must be provider\/model/],
-    ['a provider that nobody knows', 'model: acme/gpt', /one of the providers openai, anthropic/],
-    ['a limit of nothing', 'limits: { model_calls: 0 }', /agents\.ada\.limits\.model_calls/],
-    ['a limit that nobody knows', 'limits: { patience: 3 }', /patience/],
+    ['an unknown provider', 'model: acme/gpt', /one of the providers openai, anthropic/],
+    ['a limit of zero', 'limits: { model_calls: 0 }', /agents\.ada\.limits\.model_calls/],
+    ['an unknown limit', 'limits: { patience: 3 }', /patience/],
   ];
   for (const [what, members, sentence] of MODEL_FAULTS) {
-    it(`refuses ${what}, and says where`, () => {
+    it(`rejects ${what}, and names the place`, () => {
       const text = catalogueText('[{ step: a, agent: ada }]').replace('instructions: work', `$&, ${members}`);
       assert.throws(() => parseCatalogue(text, 'test'), sentence);
     });
   }
 
-  it('refuses a planner with more steps than a run may have, and prices of no model', () => {
+  it('rejects a planner with too many steps, and prices without a provider', () => {
     const text = catalogueText('[{ step: a, agent: ada }]');
     assert.throws(() => parseCatalogue(`${text}planner: { max_steps: 51 }\n`, 'test'), /planner\.max_steps/);
     assert.throws(
@@ -92,15 +92,15 @@ describe('the catalogue of agents', () => {
     );
   });
 
-  it('refuses a file that is not there', () => {
+  it('rejects a missing file', () => {
     assert.throws(() => loadCatalogue('/nowhere/agents.yml'), /cannot read the agent catalogue/);
   });
 });
 
-describe('planning', () => {
+describe('the plan of a run', () => {
   const catalogue = loadCatalogue(join(ROOT, 'agents.yml'));
 
-  it('takes as many steps as the rehearsal asks for, one after another', () => {
+  it('has as many steps as the rehearsal requests, one after another', () => {
     const planned = planRun(catalogue, { taskType: 'chore', rehearsal: { steps: 3 } }, counting());
     assert.ok('plan' in planned);
     assert.deepEqual(
@@ -113,7 +113,7 @@ describe('planning', () => {
     );
   });
 
-  it('lets models do what agents with models do, and calls the whole a rehearsal where one step is', () => {
+  it('uses models for agents that have one, and is a rehearsal if any step is one', () => {
     const text = catalogueText('[{ step: a, agent: ada }, { step: b, agent: bob }]').replace(
       'ada: { instructions: work }',
       'ada: { instructions: work, model: openai/gpt }, bob: { instructions: work }',
@@ -134,7 +134,7 @@ describe('planning', () => {
     assert.deepEqual(backends('bug', 'openai/gpt', {}), ['rehearsal', 'rehearsal']);
   });
 
-  it('has nothing to plan with when the rehearsal speaks of a step that is not there', () => {
+  it('is rejected if the rehearsal names a missing step', () => {
     const planned = planRun(
       catalogue,
       { taskType: 'chore', rehearsal: { fail: { step: 3, times: 1 } } },
@@ -145,7 +145,7 @@ describe('planning', () => {
 });
 
 describe('the retry policy of a step', () => {
-  it('waits longer each time, up to its limit, and ends', () => {
+  it('increases the wait up to its maximum, and ends after the last attempt', () => {
     const retry = {
       maximum_attempts: 5,
       initial_interval_ms: 100,

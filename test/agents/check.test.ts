@@ -40,7 +40,7 @@ describe('`baton agents check`', function () {
     return path;
   }
 
-  it('tells of each agent whether its model answers and its tools start', async () => {
+  it('reports for each agent whether its model responds and its tools start', async () => {
     const file = catalogue(
       `  ada: { instructions: a, model: openai-compatible/one, tools: [all/echo, all/get-s*] }
   bob: { instructions: b, model: openai-compatible/one }
@@ -74,7 +74,7 @@ describe('`baton agents check`', function () {
     );
   });
 
-  it('ends with 1 and says what is wrong where one can not work, without a secret', async () => {
+  it('exits with 1 and names each failed check, without a secret', async () => {
     model.answering(() => ({ status: 401, message: `no such key: ${KEY}` }));
     const file = catalogue(
       `  ada: { instructions: a, model: openai-compatible/one, tools: [gone/read] }
@@ -96,7 +96,7 @@ describe('`baton agents check`', function () {
     assert.ok(!(done.stdout + done.stderr).includes(KEY));
   });
 
-  it('says what is wrong with the catalogue', async () => {
+  it('exits with 2 and names the fault of an invalid catalogue', async () => {
     const done = await cli.run([
       'agents',
       'check',

@@ -14,7 +14,7 @@ const CATALOGUE = `
 agents:
   prog: { instructions: Do as the title says., command: { run: [${process.execPath}, ${PROGRAM}], env: [SERVICE_TOKEN] }, limits: { tokens: 1000, on_limit: escalate } }
   counter: { instructions: Count., command: [${process.execPath}, ${EXAMPLE}] }
-  nobody: { instructions: Is not there., command: [/nowhere/at-all] }
+  nobody: { instructions: Is missing., command: [/nowhere/at-all] }
 defaults: { run_time_limit: 10 min, step_time_limit: 5 min, retry: { maximum_attempts: 2, initial_interval: 10 ms, backoff_coefficient: 1, maximum_interval: 10 ms } }
 teams:
   feature: [{ step: one, agent: prog }, { step: two, agent: prog }]
@@ -23,14 +23,14 @@ teams:
   chore: [{ step: one, agent: prog, time_limit: 3 s }]
 `;
 
-describe('agents that are programs', function () {
+describe('an agent that is a program', function () {
   before(() => {
     process.env['SERVICE_TOKEN'] = TOKEN;
   });
   const runs = useOwnRuns({ agents: CATALOGUE });
   let lateRun: string;
   before(async () => {
-    // Its time passes beside the other tests.
+    // Its time limit passes during the other tests.
     lateRun = await runs.submit({ taskType: 'chore', title: 'hangs' });
   });
   after(() => {
@@ -53,7 +53,7 @@ describe('agents that are programs', function () {
     return rows;
   }
 
-  it('do the steps of a run: what they say is told, what they take is counted, results reach later steps', async () => {
+  it('does the steps of a run, with its messages, usage and results for later steps', async () => {
     const id = await runs.submit({ title: 'tells' });
     const row = await runs.reaches(id, 'completed');
     assert.deepEqual(row.output, {
@@ -84,14 +84,14 @@ describe('agents that are programs', function () {
     assert.deepEqual(await calls(id), [recorded, recorded]);
   });
 
-  it('work by the example of the documentation, and end the run with a sentence where they do not exist', async () => {
+  it('runs the example of the documentation, and fails the run if its program is missing', async () => {
     const id = await runs.submit({ taskType: 'spec', title: 'Three short words' });
     const { output, errors } = await runs.reaches(id, 'failed');
     assert.match(JSON.stringify(output), /3 words in all/);
     assert.match(JSON.stringify(errors), /program not found: \/nowhere\/at-all/);
   });
 
-  it('see of the environment only what is named for them, and can not hand on a secret of it', async () => {
+  it('gets only the named environment variables, and its output contains no secret', async () => {
     const seen = await runs.reaches(
       await runs.submit({ taskType: 'bug', title: 'environment' }),
       'completed',
@@ -106,7 +106,7 @@ describe('agents that are programs', function () {
     assert.ok(!JSON.stringify(rows).includes(TOKEN));
   });
 
-  it('that fail are tried again by the policy of the step', async () => {
+  it('is retried by the policy of the step if it fails', async () => {
     const id = await runs.submit({ taskType: 'bug', title: 'fails once' });
     const row = await runs.reaches(id, 'completed');
     assert.equal(row.steps[0]?.attempt, 2);
@@ -114,14 +114,14 @@ describe('agents that are programs', function () {
   });
 
   const ENDS: [what: string, title: string, state: 'failed' | 'escalated', said: RegExp][] = [
-    ['give up', 'gives up', 'failed', /never/],
-    ['ask for a human', 'escalates', 'escalated', /who decides\?/],
-    ['end without a result', 'dies', 'failed', /ended without a result \(exit code 7\)/],
-    ['do not keep to the protocol', 'babbles', 'failed', /not part of the protocol: Hello, I am an agent/],
-    ['take more tokens than they may', 'takes much', 'escalated', /prog reached its limit of 1000 tokens/],
+    ['gives up', 'gives up', 'failed', /never/],
+    ['asks for a human', 'escalates', 'escalated', /who decides\?/],
+    ['ends without a result', 'dies', 'failed', /ended without a result \(exit code 7\)/],
+    ['violates the protocol', 'babbles', 'failed', /not part of the protocol: Hello, I am an agent/],
+    ['exceeds its token limit', 'takes much', 'escalated', /prog reached its limit of 1000 tokens/],
   ];
   for (const [what, title, state, said] of ENDS) {
-    it(`that ${what} end the run ${state}, with what they said`, async () => {
+    it(`ends the run as ${state}, with its message, if it ${what}`, async () => {
       const id = await runs.submit({ taskType: 'bug', title });
       const row = await runs.reaches(id, state);
       assert.match(JSON.stringify([row.errors, row.escalation]), said);
@@ -130,23 +130,25 @@ describe('agents that are programs', function () {
 
   async function pidsOf(id: string): Promise<number[]> {
     const text = await eventually(
-      'its pids',
+      'its pids are recorded',
       async () => (await textsOf(id, 'agent.message')).at(-1) ?? null,
     );
     return text.replace('pids ', '').split(' ').map(Number);
   }
 
-  it('are ended with all they have started when the run is cancelled', async () => {
+  it('is stopped with its child processes if the run is cancelled', async () => {
     const id = await runs.submit({ taskType: 'bug', title: 'hangs' });
     const pids = await pidsOf(id);
     assert.equal(pids.length, 2);
     await runs.control.cancel(id, { by: 'test' });
     await runs.reaches(id, 'cancelled');
-    await eventually('their end', () => pids.every((pid) => !isRunning(pid)));
-    await eventually('the record', async () => /interrupted/i.test((await calls(id))[0]?.failure ?? ''));
+    await eventually('both processes have ended', () => pids.every((pid) => !isRunning(pid)));
+    await eventually('the call is recorded', async () =>
+      /interrupted/i.test((await calls(id))[0]?.failure ?? ''),
+    );
   });
 
-  it('are ended when their time is up, and tried again', async () => {
+  it('is stopped at the time limit of the step, and retried', async () => {
     const pids = await pidsOf(lateRun);
     const row = await runs.reaches(lateRun, 'failed');
     assert.equal(row.errors.at(-1)?.code, 'step_timed_out');

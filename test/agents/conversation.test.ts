@@ -6,7 +6,7 @@ import { Conversation } from '../../src/workflows/agents/conversation.ts';
 
 const prompt: ModelMessage = { role: 'user', content: 'what is to be done' };
 
-/** A turn: what the model said, and what a tool answered. */
+/** Returns a turn: a tool call of the model and its result. */
 function turn(number: number, answer: string): ModelMessage[] {
   const call = { toolCallId: `call-${number}`, toolName: 'look' };
   return [
@@ -15,8 +15,8 @@ function turn(number: number, answer: string): ModelMessage[] {
   ];
 }
 
-/** The numbers of the calls that stand in it, and of the answers that are whole. */
-function standingIn(messages: readonly ModelMessage[], answer: string) {
+/** Returns the numbers of the calls in the messages, and how many tool results are uncut. */
+function callsAndAnswersIn(messages: readonly ModelMessage[], answer: string) {
   const text = JSON.stringify(messages);
   return {
     calls: [...text.matchAll(/"input":\{"number":(\d+)\}/g)].map(([, number]) => Number(number)),
@@ -27,22 +27,22 @@ function standingIn(messages: readonly ModelMessage[], answer: string) {
 describe('the conversation of an agent with its model', () => {
   const LONG = 'x'.repeat(1_000);
 
-  it('is kept whole while there is room', () => {
+  it('keeps all messages below its size limit', () => {
     const conversation = new Conversation([prompt], 10_000);
     for (let number = 1; number <= 5; number += 1) conversation.add(turn(number, LONG));
-    assert.deepEqual(standingIn(conversation.messages, LONG), { calls: [1, 2, 3, 4, 5], answers: 5 });
+    assert.deepEqual(callsAndAnswersIn(conversation.messages, LONG), { calls: [1, 2, 3, 4, 5], answers: 5 });
   });
 
-  it('loses the oldest answers of tools first, and keeps the latest whole', () => {
+  it('cuts the oldest tool results first, and keeps the latest', () => {
     const conversation = new Conversation([prompt], 12_000);
     for (let number = 1; number <= 12; number += 1) conversation.add(turn(number, LONG));
-    const { calls, answers } = standingIn(conversation.messages, LONG);
+    const { calls, answers } = callsAndAnswersIn(conversation.messages, LONG);
     assert.equal(calls.length, 12);
     assert.ok(answers >= 4 && answers < 9, `${answers} answers`);
     assert.match(JSON.stringify(conversation.messages.at(-1)), /xxx/);
   });
 
-  it('loses its oldest turns whole when that is not enough, and never the first message', () => {
+  it('drops its oldest turns at the limit, and never the first message', () => {
     const conversation = new Conversation([prompt], 4_000);
     for (let number = 1; number <= 500; number += 1) {
       conversation.add(turn(number, 'short'));
@@ -51,7 +51,7 @@ describe('the conversation of an agent with its model', () => {
     const { messages } = conversation;
     assert.deepEqual(messages[0], prompt);
     assert.equal(messages[1]?.role, 'assistant');
-    const { calls } = standingIn(messages, 'short');
+    const { calls } = callsAndAnswersIn(messages, 'short');
     assert.equal(calls.at(-1), 500);
     assert.deepEqual(
       calls,
@@ -59,28 +59,28 @@ describe('the conversation of an agent with its model', () => {
     );
   });
 
-  it('counts bytes, not characters', () => {
+  it('measures bytes, not characters', () => {
     const conversation = new Conversation([prompt], 6_000);
     for (let number = 1; number <= 20; number += 1) conversation.add(turn(number, '€'.repeat(300)));
     assert.ok(Buffer.byteLength(JSON.stringify(conversation.messages)) < 6_100);
   });
 });
 
-describe('texts for agents and the record', () => {
-  it('are cut at whole characters, with a note', () => {
+describe('a text for agents and the record', () => {
+  it('is cut at a whole character, with a note', () => {
     assert.deepEqual(cutText('short', 10), { text: 'short', truncated: false });
     const { text, truncated } = cutText('€'.repeat(100), 100);
     assert.ok(truncated && Buffer.byteLength(text) <= 100);
     assert.match(text, /^€+\n\[cut: 300 bytes in all\]$/);
   });
 
-  it('keep values as they are where there is room, and the beginning of their JSON where not', () => {
+  it('keeps a small value, and has the start of the JSON of a large one', () => {
     assert.deepEqual(cutValue({ a: 1 }, 100), { value: { a: 1 }, truncated: false });
     const { value, truncated } = cutValue({ a: 'x'.repeat(200) }, 100);
     assert.ok(truncated && typeof value === 'string' && value.startsWith('{"a":"xxx'));
   });
 
-  it('hold earlier results within their room, the oldest cut first', () => {
+  it('of an earlier result is cut to keep a total size, oldest first', () => {
     const results = ['one', 'two', 'three'].map((step) => ({ step, agent: 'ada', text: step.repeat(200) }));
     const bounded = boundedResults(results, 1_800);
     assert.deepEqual(
@@ -90,7 +90,7 @@ describe('texts for agents and the record', () => {
     assert.deepEqual(boundedResults(results, 100_000), results);
   });
 
-  it('can not forge the marks between the parts of a prompt', () => {
+  it('cannot forge the marks between the parts of a prompt', () => {
     const text = promptFor(
       { name: 'build', planned: null },
       {

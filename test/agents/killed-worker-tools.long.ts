@@ -54,39 +54,39 @@ describe('a kill -9 of the worker', function () {
 
   afterEach(() => service.restore());
 
-  it('in a call of a tool that may not be repeated is an error to the agent, who goes on', async () => {
+  it('during a call of a non-repeatable tool gives the agent an error, and the run completes', async () => {
     model.answering((asked) => {
       if (turnOf(asked) > 1) return { text: 'Went on.' };
       return { calls: [{ name: 'bad__hang', arguments: {} }] };
     });
     const id = await submitted('feature');
-    await eventually('the call', () => logged('hanging from now on'));
+    await eventually('the call has started', () => logged('hanging from now on'));
     await killAlone();
     const { state, steps } = await ended(id);
     assert.equal(state, 'completed');
     assert.equal(steps[0].summary, 'Went on.');
-    const last = model.asked.at(-1) ?? assert.fail('nobody asked');
+    const last = model.asked.at(-1) ?? assert.fail('the model was not called');
     assert.match(saidIn(last), /unknown whether it took effect/);
     assert.equal(workerLog().split('hanging from now on').length - 1, 1);
     const { json } = await service.send('GET', `/api/v1/tasks/${id}/calls?kind=tool`);
     assert.equal(json.data.length, 1);
   });
 
-  it('ends the programs that worked for it, and has them work again', async () => {
+  it("ends the worker's programs, and the next worker starts them again", async () => {
     const id = await submitted('bug', 'is repeated');
-    const [said] = await eventually('its word', async () => {
+    const [message] = await eventually('its message is recorded', async () => {
       const texts = await messagesOf(id);
       return texts.length > 0 && texts;
     });
-    const pid = Number(said?.replace('pid ', ''));
+    const pid = Number(message?.replace('pid ', ''));
     assert.ok(isRunning(pid));
     await killAlone();
-    await eventually('its end', () => !isRunning(pid));
+    await eventually('the program has ended', () => !isRunning(pid));
     const { state, steps } = await ended(id);
     assert.deepEqual([state, steps[0].summary, steps[0].attempt], ['completed', 'done by the second', 1]);
   });
 
-  it('leaves the task of a remote agent, which is asked for again', async () => {
+  it('does not cancel the task of a remote agent, which the next worker polls', async () => {
     const released = Promise.withResolvers<void>();
     scout.doing(async (_asked, say) => {
       say.working('Looking');
@@ -95,8 +95,8 @@ describe('a kill -9 of the worker', function () {
     });
     const id = await submitted('spec');
     try {
-      await eventually('its word', async () => (await messagesOf(id)).length > 0);
-      // The id of the task goes with a heartbeat.
+      await eventually('its message is recorded', async () => (await messagesOf(id)).length > 0);
+      // The heartbeat carries the id of the task.
       await eventually('a heartbeat', async () => (await heartbeatOf(id)).includes('contextId'));
       await killAlone();
     } finally {
@@ -113,7 +113,7 @@ describe('a kill -9 of the worker', function () {
     assert.equal(status, 201, text);
     return json.execution_id;
   }
-  /** The worker alone, not what it has started; then another one takes its place. */
+  /** Kills the worker, but not its child processes, and starts another worker. */
   async function killAlone(): Promise<void> {
     process.kill(service.worker.pid(), 'SIGKILL');
     await eventually('the end of the worker', () => !service.worker.isRunning());

@@ -29,7 +29,7 @@ describe('a kill -9 of the worker during model call 7 of 12', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('does not have the first six made again, and the run ends as it would', async () => {
+  it('does not repeat the first six, and the run completes', async () => {
     let isHanging = true;
     server.answering((asked) => {
       const turn = turnOf(asked);

@@ -7,7 +7,7 @@ const IS_WHOLE = Boolean(process.env['LONG_WORK']);
 const CALLS = IS_WHOLE ? 2_000 : 150;
 const THRESHOLD = IS_WHOLE ? 4_000 : 300;
 
-describe('work of many model calls', function () {
+describe('an agent with many model calls', function () {
   this.timeout(IS_WHOLE ? 400_000 : 180_000);
   const world = useModels({
     agents: teamText({ limits: '{ model_calls: 2500 }' }).replaceAll(
@@ -17,7 +17,7 @@ describe('work of many model calls', function () {
     environment: { AGENT_HISTORY_EVENTS: String(THRESHOLD) },
   });
 
-  it(`goes on in new histories, none of them long, and nobody outside notices (${CALLS} calls)`, async () => {
+  it(`continues in new, short histories with unchanged results (${CALLS} calls)`, async () => {
     let made = 0;
     const before = { ...world.server.tokens };
     const id = await world.play(() => {
@@ -40,11 +40,12 @@ describe('work of many model calls', function () {
     assert.ok(lengths.length >= 4, `${lengths.length} histories`);
     assert.ok(Math.max(...lengths) <= THRESHOLD + 50, lengths.join(', '));
     const last = world.asked().at(-1);
-    // Of 2,000 turns the oldest are left out by then.
-    if (!IS_WHOLE) assert.ok(last && turnOf(last) === CALLS, 'the whole conversation went along');
+    // Of 2,000 turns the oldest have been dropped.
+    if (!IS_WHOLE)
+      assert.ok(last && turnOf(last) === CALLS, 'every history starts with the whole conversation');
   });
 
-  /** Of the run and of all executions of its agent's workflow, as many events as each has. */
+  /** Returns the number of events of each execution of the run's and its agents' workflows. */
   async function historyLengths(id: string): Promise<number[]> {
     const { client } = world.runs;
     await client.workflow.getHandle(id).result();

@@ -19,7 +19,7 @@ const MISBEHAVING = join(import.meta.dirname, '../support/mcp-misbehaving.ts');
 const everything = { command: join(BIN, 'mcp-server-everything') };
 const misbehaving = { command: process.execPath, args: [MISBEHAVING] };
 
-describe('MCP servers of the catalogue', () => {
+describe('an MCP server of the catalogue', () => {
   const open: (() => unknown)[] = [];
   let diagnostics: string[] = [];
 
@@ -27,7 +27,7 @@ describe('MCP servers of the catalogue', () => {
     for (const close of open.splice(0).toReversed()) await close();
   });
 
-  /** Servers from settings as the catalogue writes them, with an environment of their own. */
+  /** Creates servers from settings in the catalogue's format, with their own environment. */
   function serversOf(
     settings: Record<string, unknown>,
     environment: Record<string, string> = {},
@@ -37,7 +37,10 @@ describe('MCP servers of the catalogue', () => {
     const guarded = createGuardedFetch({ guard: createAddressGuard(allow) });
     const servers = createToolServers({
       servers: new Map(
-        Object.entries(settings).map(([name, one]) => [name, serverOf(name, serverSchema.parse(one))]),
+        Object.entries(settings).map(([name, setting]) => [
+          name,
+          serverOf(name, serverSchema.parse(setting)),
+        ]),
       ),
       environment: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
       isolation: NO_ISOLATION,
@@ -52,7 +55,7 @@ describe('MCP servers of the catalogue', () => {
     textOfResult(await servers.call(server, tool, input, signal));
 
   describe('on standard input and output', () => {
-    it('are started once, when they are first used', async () => {
+    it('is started once, at its first use', async () => {
       const servers = serversOf({ all: everything });
       const [first, second] = await Promise.all([
         call(servers, 'all', 'echo', { message: 'one' }),
@@ -63,19 +66,19 @@ describe('MCP servers of the catalogue', () => {
       assert.equal(childrenOf('mcp-server-everything').length, 1);
     });
 
-    it('see of the environment only what is named for them', async () => {
+    it('gets only the named environment variables', async () => {
       const environment = { OPENAI_API_KEY: 'sk-secret-of-the-worker', NAMED: 'yes', OTHER_THING: 'no' };
       const servers = serversOf({ all: { ...everything, env: ['NAMED'] } }, environment);
       const seen = JSON.parse(await call(servers, 'all', 'get-env'));
       assert.deepEqual(Object.keys(seen).toSorted(), ['HOME', 'NAMED', 'PATH']);
     });
 
-    it('do not start without a variable that is named for them, and the reason says which', async () => {
+    it('does not start without a named variable, and the error names it', async () => {
       const servers = serversOf({ all: { ...everything, env: ['NOT_THERE'] } });
       await assert.rejects(servers.list('all'), /NOT_THERE is not set/);
     });
 
-    it('that can not be started are a sentence', async () => {
+    it('is reported with the reason if it cannot be started', async () => {
       const servers = serversOf({ none: { command: '/nowhere/at-all' }, ends: { command: 'false' } });
       await assert.rejects(
         servers.list('none'),
@@ -84,14 +87,14 @@ describe('MCP servers of the catalogue', () => {
       await assert.rejects(servers.list('ends'), /cannot start the server: exit code 1/);
     });
 
-    it('that crash in a call are started anew for the next one', async () => {
+    it('is restarted for the next call after it crashed in one', async () => {
       const servers = serversOf({ bad: misbehaving });
       const before = await call(servers, 'bad', 'pid');
       await assert.rejects(call(servers, 'bad', 'crash'), /the server ended \(exit code 3\)/);
       assert.notEqual(await call(servers, 'bad', 'pid'), before);
     });
 
-    it('that hang in a call are given up after its time limit, and other calls go on', async () => {
+    it('has a hanging call aborted at the time limit, while other calls proceed', async () => {
       const servers = serversOf({ bad: { ...misbehaving, time_limit: '1 s' } });
       const pid = await call(servers, 'bad', 'pid');
       await assert.rejects(call(servers, 'bad', 'hang'), /timed out after 1000ms/);
@@ -99,17 +102,17 @@ describe('MCP servers of the catalogue', () => {
       assert.deepEqual(JSON.parse(await call(servers, 'bad', 'taken_back')), ['hang']);
     });
 
-    it('that hang as a whole are started anew', async () => {
+    it('is restarted if it does not respond at all', async () => {
       const servers = serversOf({ bad: { ...misbehaving, time_limit: '1 s' } });
       const pid = await call(servers, 'bad', 'pid');
       await assert.rejects(call(servers, 'bad', 'freeze'), /timed out/);
-      const later = await eventually('another one answers', () =>
+      const later = await eventually('a new process answers', () =>
         call(servers, 'bad', 'pid').catch(() => null),
       );
       assert.notEqual(later, pid);
     });
 
-    it('are told when a call is given up', async () => {
+    it('is notified of an aborted call', async () => {
       const servers = serversOf({ bad: misbehaving });
       const control = new AbortController();
       const hanging = call(servers, 'bad', 'hang', {}, control.signal);
@@ -119,24 +122,24 @@ describe('MCP servers of the catalogue', () => {
       assert.deepEqual(JSON.parse(await call(servers, 'bad', 'taken_back')), ['hang']);
     });
 
-    it('may write nonsense beside their messages', async () => {
+    it('can write other lines beside its messages', async () => {
       const servers = serversOf({ bad: misbehaving });
       assert.match(await call(servers, 'bad', 'chatter'), /done/);
-      // What it writes elsewhere may come after its answer.
+      // A line on standard error can arrive after the response.
       for (const nonsense of ['this is no message', 'on standard error']) {
         await eventually(nonsense, () => diagnostics.some((line) => line.includes(nonsense)));
       }
     });
 
-    it('that are given a secret can not hand it on', async () => {
+    it('cannot pass a secret on', async () => {
       const environment = { SERVICE_TOKEN: 'tok-1234567890' };
       const servers = serversOf({ bad: { ...misbehaving, env: ['SERVICE_TOKEN'] } }, environment);
-      const said = await call(servers, 'bad', 'tell_token');
-      assert.equal(servers.withoutSecrets('bad', said), 'the token is [SERVICE_TOKEN]');
+      const output = await call(servers, 'bad', 'tell_token');
+      assert.equal(servers.withoutSecrets('bad', output), 'the token is [SERVICE_TOKEN]');
       assert.ok(diagnostics.every((line) => !line.includes('tok-1234567890')));
     });
 
-    it('end with the worker, and all they have started with them', async () => {
+    it('ends with the worker, child processes included', async () => {
       const servers = serversOf({ bad: misbehaving, all: everything });
       const child = Number(await call(servers, 'bad', 'start_child'));
       await call(servers, 'all', 'echo', { message: 'x' });
@@ -148,8 +151,8 @@ describe('MCP servers of the catalogue', () => {
     });
   });
 
-  describe('at an address', () => {
-    it('answer over streamable HTTP, with the headers that the environment holds', async () => {
+  describe('at a URL', () => {
+    it('responds over streamable HTTP, with headers from the environment', async () => {
       const server = await startHttpMcpServer();
       open.push(() => server.close());
       const servers = serversOf(
@@ -164,7 +167,7 @@ describe('MCP servers of the catalogue', () => {
       );
     });
 
-    it('that have forgotten the session get a new one', async () => {
+    it('gets a new session after it lost the old one', async () => {
       const server = await startHttpMcpServer();
       open.push(() => server.close());
       const servers = serversOf({ web: { url: server.url } });
@@ -173,7 +176,7 @@ describe('MCP servers of the catalogue', () => {
       assert.equal(await call(servers, 'web', 'add', { a: 2, b: 2 }), '4');
     });
 
-    it('are not reached where the guard refuses them', async () => {
+    it('is not called if the address guard blocks it', async () => {
       const server = await startHttpMcpServer();
       open.push(() => server.close());
       const servers = serversOf({ web: { url: server.url } }, {}, []);
@@ -181,7 +184,7 @@ describe('MCP servers of the catalogue', () => {
       assert.equal(server.requests, 0);
     });
 
-    it('that refuse the key are a sentence without it', async () => {
+    it('that rejects the key is reported without the key', async () => {
       const server = await startHttpMcpServer({ refuse: 'no entry for Bearer abc-123456' });
       open.push(() => server.close());
       const servers = serversOf(
@@ -196,10 +199,10 @@ describe('MCP servers of the catalogue', () => {
     });
   });
 
-  describe('and what an agent is told of them', () => {
+  describe('in the tool set of an agent', () => {
     const refused = 'no tool';
 
-    it('are the tools of its allow-list, under names that every provider takes', async () => {
+    it('provides the tools of the allow-list, with names that every provider accepts', async () => {
       const servers = serversOf({ all: everything });
       const { tools, faults } = await toolSetOf(['all/echo', 'all/get-s*', 'report_progress'], servers);
       assert.deepEqual(
@@ -215,7 +218,7 @@ describe('MCP servers of the catalogue', () => {
       assert.ok(tools.every(({ input_schema }) => input_schema['type'] === 'object'));
     });
 
-    it('and nothing else can be called', async () => {
+    it('provides no other callable tool', async () => {
       const servers = serversOf({ all: everything, bad: misbehaving });
       const allowed = ['all/echo', 'bad/p*'];
       assert.deepEqual(await toolNamed('all__echo', allowed, servers), { server: 'all', tool: 'echo' });
@@ -233,13 +236,13 @@ describe('MCP servers of the catalogue', () => {
       assert.equal(await toolNamed('all__echo', null, servers), null);
     });
 
-    it('names a tool that a server does not have', async () => {
+    it('is named if it lacks a listed tool', async () => {
       const servers = serversOf({ all: everything });
       const { faults } = await toolSetOf(['all/echo', 'all/ecoh'], servers);
       assert.deepEqual(faults, ['all: has no tool ecoh']);
     });
 
-    it('has a server that is not to be had as tools that say so', async () => {
+    it('has placeholder tools if it is unavailable', async () => {
       const servers = serversOf({ gone: { command: '/nowhere/at-all' } });
       const { tools, faults } = await toolSetOf(['gone/read', 'gone/x*'], servers);
       assert.deepEqual(
@@ -250,7 +253,7 @@ describe('MCP servers of the catalogue', () => {
       assert.match(faults[0] ?? '', /^gone: cannot start the server/);
     });
 
-    it('knows which may be called again after a crash', async () => {
+    it('states which tools can be repeated after a crash', async () => {
       const servers = serversOf({ bad: misbehaving });
       const of = (tool: string, repeatable: string[] = []) =>
         mayRepeat({ server: 'bad', tool }, repeatable, servers);
@@ -259,7 +262,7 @@ describe('MCP servers of the catalogue', () => {
       assert.equal(await of('hang', ['ha*']), true);
     });
 
-    it('bounds how many there are', async () => {
+    it('provides a limited number of tools', async () => {
       const many = Array.from({ length: 80 }, (_, index) => ({ name: `tool-${index}`, inputSchema: {} }));
       const { tools, faults } = await toolSetOf(['much/*'], { list: async () => many });
       assert.equal(tools.length, 64);
@@ -267,32 +270,32 @@ describe('MCP servers of the catalogue', () => {
     });
   });
 
-  describe('and their answers', () => {
-    it('from a real file server reach an agent as they are', async () => {
+  describe('in its results', () => {
+    it('passes text from real files on unchanged', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'baton-mcp-'));
       open.push(() => rmSync(folder, { recursive: true }));
-      writeFileSync(join(folder, 'a.txt'), 'what stands in the file');
+      writeFileSync(join(folder, 'a.txt'), 'the content of the file');
       const servers = serversOf({ fs: { command: join(BIN, 'mcp-server-filesystem'), args: [folder] } });
       assert.match(
         await call(servers, 'fs', 'read_text_file', { path: join(folder, 'a.txt') }),
-        /what stands in the file/,
+        /the content of the file/,
       );
       const outside = await servers.call('fs', 'read_text_file', { path: '/etc/passwd' });
       assert.ok('isError' in outside && outside.isError);
     });
 
-    it('leave out what is no text', async () => {
+    it('has content other than text omitted', async () => {
       const servers = serversOf({ all: everything });
       assert.match(await call(servers, 'all', 'get-tiny-image'), /\[image image\/png, \d+ bytes: omitted\]/);
     });
 
-    it('are cut where they are large, with a note', () => {
+    it('has a large text cut, with a note', () => {
       const { text, truncated } = answerOf('ä'.repeat(TOOL_ANSWER_BYTES), false);
       assert.ok(truncated && Buffer.byteLength(text) <= TOOL_ANSWER_BYTES);
       assert.match(text, /\[cut: 32768 bytes in all\]$/);
     });
 
-    it('can be stored, whatever is in them', () => {
+    it('can use any characters', () => {
       assert.equal(answerOf('a\u0000b\ud800c', false).text, 'ab\ufffdc');
     });
   });
@@ -307,7 +310,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Programs of this process with a name in their command line. */
+/** Returns the command lines of this process's children that contain a name. */
 function childrenOf(name: string): string[] {
   const lines = execFileSync('ps', ['-o', 'args=', '--ppid', String(process.pid)])
     .toString()

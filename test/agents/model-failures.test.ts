@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.ts';
 import { turnOf, type Reply } from '../support/model-server.ts';
 import { teamText, useModels } from './model-world.ts';
 
-/** Answers the first requests as given, then well. */
+/** Returns a script that gives these replies first, then a good one. */
 function first(...replies: Reply[]): () => Reply {
   let count = 0;
   return () => replies[count++] ?? { text: 'Done.' };
@@ -22,12 +22,12 @@ teams:
   chore: [{ step: one, agent: ada }]
 `;
 
-describe('a model call that fails', function () {
+describe('a model call', function () {
   const world = useModels({ agents: CATALOGUE, environment: { OPENAI_API_KEY: 'sk-another-secret' } });
   const ids = new Map<string, string>();
   const idOf = (what: string) => ids.get(what) ?? assert.fail(what);
   before(async () => {
-    // Side by side: each waits before it is made again.
+    // The runs share the wait before the retry.
     for (const [what, reply] of PASSING) ids.set(what, await world.play(first(reply)));
     ids.set('a hang', await world.play(first({ trouble: 'hang' }), { taskType: 'feature' }));
     for (const [what, reply] of REFUSED) ids.set(what, await world.play(() => reply));
@@ -41,10 +41,10 @@ describe('a model call that fails', function () {
     ['broken JSON', { trouble: 'broken JSON' }],
   ];
   for (const what of [...PASSING.map(([name]) => name), 'a hang']) {
-    it(`is made again after ${what}, and nobody notices`, async () => {
+    it(`is retried after ${what}, without a trace in the run`, async () => {
       const id = idOf(what);
       const { steps, errors } = await world.runs.reaches(id, 'completed');
-      // A slow machine may be late for the limit of a call more than once.
+      // A slow machine can exceed the time limit of a call more than once.
       if (what === 'a hang') assert.ok(world.asked(id).length >= 2);
       else assert.equal(world.asked(id).length, 2);
       assert.equal(steps[0]?.attempt, 1);
@@ -57,9 +57,9 @@ describe('a model call that fails', function () {
     });
   }
 
-  it('waits as long as the provider asks for, and is made ten times at most', async () => {
+  it('waits as long as the provider requests, and is attempted at most ten times', async () => {
     const id = await world.play(first({ status: 429, headers: { 'retry-after': '120' } }));
-    const pending = await eventually('it waits', async () => {
+    const pending = await eventually('the call waits for its retry', async () => {
       const { steps } = await world.runs.row(id);
       const child = world.runs.client.workflow.getHandle(`${id}:${steps[0]?.id}:1`);
       const { raw } = await child.describe().catch(() => ({ raw: null }));
@@ -72,7 +72,7 @@ describe('a model call that fails', function () {
     await world.runs.reaches(id, 'cancelled');
   });
 
-  it('is not made where the environment lacks the key: the sentence names the variable', async () => {
+  it('is not attempted without a key, and the error names the variable', async () => {
     const id = await world.play(() => ({ text: 'never' }), { taskType: 'spec' });
     const { errors } = await world.runs.reaches(id, 'failed');
     assert.equal(errors[0]?.message, 'anthropic/test is not configured: ANTHROPIC_API_KEY is not set');
@@ -86,7 +86,7 @@ describe('a model call that fails', function () {
       /^openai-compatible\/test returned 401: the key in OPENAI_COMPATIBLE_API_KEY was refused/,
     ],
     [
-      'a key that may not',
+      'a key without permission',
       { status: 403, message: 'no access' },
       /returned 403: the key in OPENAI_COMPATIBLE_API_KEY was refused/,
     ],
@@ -107,7 +107,7 @@ describe('a model call that fails', function () {
     ],
   ];
   for (const [what, , sentence] of REFUSED) {
-    it(`ends the run at once after ${what}, in a sentence that says which`, async () => {
+    it(`ends the run at once after ${what}, and the error states the cause`, async () => {
       const id = idOf(what);
       const { errors } = await world.runs.reaches(id, 'failed');
       assert.equal(world.asked(id).length, 1);
@@ -120,7 +120,7 @@ describe('a model call that fails', function () {
   }
 });
 
-describe('the providers of models', function () {
+describe('a model provider', function () {
   const agents = teamText()
     .replace('You are Ada.', 'You are Ada., model: openai/gpt-test')
     .replace('You are Bob.', 'You are Bob., model: anthropic/claude-test');
@@ -129,13 +129,13 @@ describe('the providers of models', function () {
     environment: { OPENAI_API_KEY: 'sk-openai', ANTHROPIC_API_KEY: 'sk-anthropic' },
   });
 
-  it('may answer with a refusal, which ends the run with what the model says', async () => {
-    const id = await world.play(() => ({ refusal: 'I can not help with that.' }));
+  it("can return a refusal, which ends the run with the model's words", async () => {
+    const id = await world.play(() => ({ refusal: 'I cannot help with that.' }));
     const { errors } = await world.runs.reaches(id, 'failed');
-    assert.match(errors[0]?.message ?? '', /openai\/gpt-test refused to answer: I can not help with that\./);
+    assert.match(errors[0]?.message ?? '', /openai\/gpt-test refused to answer: I cannot help with that\./);
   });
 
-  it('may return an empty answer or be cut off: then the attempt fails', async () => {
+  it('fails the attempt with an empty or incomplete response', async () => {
     for (const [reply, sentence] of [
       [{ text: '' }, /returned an empty answer/],
       [{ text: 'And so', finish: 'length' }, /maximum answer length/],
@@ -149,7 +149,7 @@ describe('the providers of models', function () {
     }
   });
 
-  it('are each asked in their own protocol with their own key, tools and all', async () => {
+  it('gets calls in its own protocol, with its own key and the tools', async () => {
     const before = { ...world.server.tokens };
     const id = await world.play(
       (asked) =>
@@ -180,7 +180,7 @@ describe('the providers of models', function () {
     assert.equal(sum, world.server.tokens.input - before.input);
   });
 
-  it('are told no streaming, and no call is sent twice by the library', async () => {
+  it('gets no streaming request, and each call only once', async () => {
     const id = await world.play(() => ({ text: 'Done.' }));
     await world.runs.reaches(id, 'completed');
     assert.equal(world.asked().length, 1);

@@ -12,15 +12,15 @@ import { submitLong } from '../support/long-runs.ts';
 import { startRuns, type Runs, type Submission } from '../support/runs.ts';
 import { sharedInLane } from '../support/shared.ts';
 
-/** Runs whose agents have models, at a server of the test's own. */
+/** Runs whose agents have models, on a model server of the tests. */
 export type ModelWorld = {
   server: ModelServer;
   runs: Runs;
-  /** Submits a task whose models answer by this script. Tasks under way at the same time each have their own. */
+  /** Submits a task whose models respond by this script. Each unfinished task has its own script. */
   play(script: Script, submission?: Submission & { historyEvents?: number }): Promise<string>;
-  /** Submits a task whose models do not answer before `open` is called; `script` says what they answer then. */
+  /** Submits a task whose models respond by `script`, but not before `open` is called. */
   hold(script?: Script, submission?: Submission): Promise<{ id: string; open: () => void }>;
-  /** Requests for a run, that of the last play unless given. */
+  /** Returns the requests of a run, by default of the last one. */
   asked(id?: string): AskedModel[];
   calls(id: string): ReturnType<typeof callsOf>;
   close(): Promise<void>;
@@ -31,8 +31,8 @@ type ModelOptions = { agents?: string; environment?: Record<string, string> };
 const PRICES = 'prices: { openai-compatible/test: { input: 2, output: 8 } }';
 
 /**
- * Teams: feature two steps after one another, bug one, spec three side by side, chore one by an agent with small
- * limits. `more`: further members of the catalogue; `limits` of ada.
+ * Teams: feature has two consecutive steps, bug one, spec three parallel ones, chore one by an agent with the limits
+ * `chore`. `more`: further members of the catalogue; `limits`: those of ada.
  */
 export function teamText({ limits = '{}', chore = '{}', more = '' } = {}): string {
   return `
@@ -52,15 +52,15 @@ teams:
 ${more}`;
 }
 
-/** One for all tests of a lane that need no catalogue of their own: that of `teamText`, with prices. */
+/** The models shared by the tests of a lane, with the catalogue of `teamText` and prices. */
 const sharedModels = sharedInLane(
   () => startModels({}),
   (world) => world.close(),
 );
 
 /**
- * Registers hooks that give the tests of a `describe` runs of agents with models: the lane's, or with options ones of
- * their own.
+ * Registers hooks that give the tests of a `describe` runs with models: those of the lane, or with options separate
+ * ones.
  */
 export function useModels(options?: ModelOptions): ModelWorld {
   return useFixture(async () =>
@@ -95,7 +95,7 @@ async function startModels({ agents, environment }: ModelOptions): Promise<Model
     server,
     runs,
     async play(script, submission = {}) {
-      // The title goes into every prompt: by its mark the server knows whose request it is.
+      // The title is part of every prompt, so its mark identifies the run of a request.
       const mark = ` #${scripts.size + 1}#`;
       last = mark;
       scripts.set(mark, script);

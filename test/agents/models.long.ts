@@ -3,14 +3,14 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { eventually } from '../support/eventually.ts';
 import { useModels } from './model-world.ts';
 
-/** Temporal looks every ten seconds for what it is to delete. */
+/** Temporal looks for workflows to delete every ten seconds. */
 const PATIENCE_MS = 150_000;
 
-describe('agents with models', function () {
+describe('an agent with a model', function () {
   this.timeout(200_000);
   const world = useModels();
 
-  it('are given up on after ten failed calls of a model, and then try again by the policy of the step', async () => {
+  it('has its step retried after ten failed model calls', async () => {
     const away = { status: 503, headers: { 'retry-after-ms': '1' } };
     let calls = 0;
     const id = await world.play(() => (++calls <= 10 ? away : { text: 'Done.' }));
@@ -20,12 +20,12 @@ describe('agents with models', function () {
     assert.match(JSON.stringify(failed?.data), /returned 503/);
   });
 
-  it('leave nothing in Temporal of a run that is erased', async () => {
+  it('leaves nothing in Temporal after its run is deleted', async () => {
     const { client } = world.runs;
     const id = await world.play(() => ({ text: 'Done.' }), { taskType: 'feature' });
     await world.runs.reaches(id, 'completed');
     await world.runs.ends(id);
-    const all = await eventually('its three workflows are listed', async () => {
+    const all = await eventually('all three workflows are listed', async () => {
       const names = await namesOf(id);
       return names.length === 3 && names;
     });
@@ -41,7 +41,7 @@ describe('agents with models', function () {
     await Promise.all(all.map((name) => eventually(`${name} is gone`, () => isGone(name), PATIENCE_MS)));
   });
 
-  /** Ids of the workflows of a run, its own among them. */
+  /** Returns the ids of all workflows of a run. */
   async function namesOf(id: string): Promise<string[]> {
     const names: string[] = [];
     const query = `WorkflowId STARTS_WITH '${id}'`;

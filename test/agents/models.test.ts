@@ -7,10 +7,10 @@ import { useModels } from './model-world.ts';
 const isAbout = (step: string) => (asked: Parameters<typeof saidIn>[0]) =>
   saidIn(asked).includes(`Your step now: "${step}"`);
 
-describe('agents with models', function () {
+describe('an agent with a model', function () {
   const world = useModels();
 
-  it('do the steps of a run, and say so in its output', async () => {
+  it('does the steps of a run, and the output names the model backend', async () => {
     const id = await world.play(
       (asked) => ({ text: isAbout('design')(asked) ? 'A plan.\n\nIn detail.' : 'Built.' }),
       {
@@ -35,7 +35,7 @@ describe('agents with models', function () {
     });
   });
 
-  it('are told the task, their instructions, and what earlier steps have left', async () => {
+  it('gets the task, its instructions and the results of earlier steps', async () => {
     const id = await world.play(
       (asked) => ({ text: isAbout('design')(asked) ? 'Use two tables.' : 'Built.' }),
       {
@@ -56,14 +56,14 @@ describe('agents with models', function () {
     assert.equal(first.authorization, 'Bearer sk-test-secret-key');
   });
 
-  it('leave a rehearsal to tasks that bring a script', async () => {
+  it('does not run if the task has a rehearsal script', async () => {
     const id = await world.play(() => ({ text: 'never' }), { taskType: 'bug', rehearsal: {} });
     const { output } = await world.runs.reaches(id, 'completed');
     assert.equal(output?.['backend'], 'rehearsal');
     assert.equal(world.asked().length, 0);
   });
 
-  it('say what they do in the feed of the run, once each', async () => {
+  it('reports its messages and progress once each in the events of the run', async () => {
     const script: Script = (asked) =>
       turnOf(asked) === 1
         ? {
@@ -90,7 +90,7 @@ describe('agents with models', function () {
     );
   });
 
-  it('count what they use to the token, in the steps and in the record', async () => {
+  it('has its exact token usage counted in the steps and in the record', async () => {
     const script: Script = (asked) =>
       turnOf(asked) < 4
         ? {
@@ -119,14 +119,14 @@ describe('agents with models', function () {
     assert.deepEqual({ ...recorded, cost_usd: 0 }, { ...served, model_calls: 8, cost_usd: 0 });
   });
 
-  it('work side by side where the plan allows it', async () => {
+  it('works in parallel with others if the plan allows it', async () => {
     const { id, open } = await world.hold(undefined, { taskType: 'spec' });
-    await eventually('all three are asked', () => world.asked(id).length === 3);
+    await eventually('all three models are called', () => world.asked(id).length === 3);
     open();
     await world.runs.reaches(id, 'completed');
   });
 
-  it('are named for their agent and step in the Temporal Web UI', async () => {
+  it('is named by agent and step in the Temporal Web UI', async () => {
     const id = await world.play(() => ({ text: 'Done.' }));
     const { steps } = await world.runs.reaches(id, 'completed');
     const child = world.runs.client.workflow.getHandle(`${id}:${steps[0]?.id}:1`);
@@ -138,7 +138,7 @@ describe('agents with models', function () {
     assert.ok(summaries.includes('one · ada · model call 1'), JSON.stringify(summaries));
   });
 
-  it('keep their conversation out of the history of the run', async () => {
+  it('keeps its conversation out of the history of the run', async () => {
     const id = await world.play(() => ({ text: 'a very particular answer' }), {
       taskType: 'feature',
     });
@@ -148,7 +148,7 @@ describe('agents with models', function () {
     assert.ok((events ?? []).length < 60, `${events?.length} events`);
   });
 
-  it('put neither keys nor addresses of providers into the histories', async () => {
+  it('writes no provider key into the histories', async () => {
     const id = await world.play(() => ({ text: 'Done.' }));
     const { steps } = await world.runs.reaches(id, 'completed');
     for (const name of [id, `${id}:${steps[0]?.id}:1`]) {
@@ -161,10 +161,10 @@ describe('agents with models', function () {
   });
 });
 
-describe('the tools that a model asks for', function () {
+describe('a tool call of a model', function () {
   const world = useModels();
 
-  it('are called side by side, and answered in their order', async () => {
+  it('runs in parallel with others, and the results keep their order', async () => {
     const id = await world.play((asked) =>
       turnOf(asked) === 1
         ? {
@@ -198,7 +198,7 @@ describe('the tools that a model asks for', function () {
     );
   });
 
-  it('exist only where the agent may have them: anything else is answered as an error', async () => {
+  it('returns an error for an unknown tool or invalid arguments', async () => {
     const id = await world.play((asked) =>
       turnOf(asked) === 1
         ? {
@@ -224,10 +224,10 @@ describe('the tools that a model asks for', function () {
     assert.equal(failures.length, 3);
   });
 
-  it('let an agent hand the run to a person, and nothing beside it is done', async () => {
+  it('can escalate the run, and other calls of the same turn are not executed', async () => {
     const id = await world.play(() => ({
       calls: [
-        { name: 'report_progress', arguments: { text: 'not told' } },
+        { name: 'report_progress', arguments: { text: 'not recorded' } },
         { name: 'escalate_to_human', arguments: { reason: 'Which of the two?' } },
       ],
     }));

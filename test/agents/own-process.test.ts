@@ -3,7 +3,7 @@ import { NO_ISOLATION } from '../../src/agents/isolation.ts';
 import { startProgram } from '../../src/agents/own-process.ts';
 
 describe('the standard error of a program', () => {
-  it('is passed on line by line, of which long ones are cut while they are read', async () => {
+  it('is passed on line by line, and long lines are cut while they are read', async () => {
     const lines: string[] = [];
     const script = `
       process.stderr.write('short\\n');

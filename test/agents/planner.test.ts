@@ -15,7 +15,7 @@ const step = (name: string, agent: string, after: string[] = []) => ({
 });
 const isPlanning = (asked: AskedModel) => saidIn(asked).includes('You plan the work of a team');
 
-/** Drafts in their order to the planner, and a word to everybody else. */
+/** Returns a script that gives the planner these drafts in turn, and every other call "Done.". */
 function planning(...drafts: unknown[]): (asked: AskedModel) => Reply {
   let count = 0;
   return (asked) => {
@@ -29,7 +29,7 @@ describe('a planner', function () {
   const world = useModels({ agents: teamText({ more: PLANNER }) });
   const submission = { taskType: 'feature' as const };
 
-  it('writes the steps of a run, and each is told what it is to do', async () => {
+  it('writes the steps of a run, and each agent gets its instructions', async () => {
     const draft = {
       steps: [
         step('look', 'ada'),
@@ -47,23 +47,23 @@ describe('a planner', function () {
     assert.equal(output?.['backend'], 'model');
     const [asked] = world.asked();
     assert.ok(asked && /- ada: You are Ada\.\n- bob: You are Bob\./.test(saidIn(asked)));
-    const left = world.asked().find((one) => saidIn(one).includes('Your step now: "left"'));
+    const left = world.asked().find((request) => saidIn(request).includes('Your step now: "left"'));
     assert.match(saidIn(left as AskedModel), /Your step now: "left"\. Do left well\./);
     const calls = await world.calls(id);
     assert.equal(calls.filter(({ step_id }) => step_id === id).length, 1);
     const used = await readRunUsage(world.runs.database, id);
-    assert.equal(used?.model_calls, 5, 'planning counts, too');
+    assert.equal(used?.model_calls, 5, 'the planning call is counted');
   });
 
-  it('shows the run as planning meanwhile, and waits while it is paused', async () => {
+  it('shows the run as planning, and starts no step while the run is paused', async () => {
     const draft = { steps: [step('only', 'ada')] };
     const { id, open } = await world.hold(planning(draft), submission);
-    await eventually('the planner is asked', () => world.asked(id).length === 1);
+    await eventually('the planner is called', () => world.asked(id).length === 1);
     await world.runs.reaches(id, 'planning');
     await world.runs.control.pause(id, { by: 'test' });
     await world.runs.reaches(id, 'paused');
     open();
-    await eventually('the plan is noted', async () => (await world.calls(id)).length === 1);
+    await eventually('the plan is recorded', async () => (await world.calls(id)).length === 1);
     await new Promise((resolve) => setTimeout(resolve, 300));
     assert.equal(world.asked(id).length, 1);
     await world.runs.control.continue(id, { by: 'test' });
@@ -71,7 +71,7 @@ describe('a planner', function () {
     assert.equal(steps.length, 1);
   });
 
-  it('is asked once more where its plan can not be carried out, with what is wrong', async () => {
+  it('is called once more with the faults of an invalid plan', async () => {
     const bad = { steps: [step('one', 'eve', ['none'])] };
     const id = await world.play(planning(bad, { steps: [step('one', 'ada')] }), submission);
     const { steps } = await world.runs.reaches(id, 'completed');
@@ -84,7 +84,7 @@ describe('a planner', function () {
     assert.match(saidIn(again), /one: no step none above it/);
   });
 
-  it('leaves the work to the steps of the team where the second plan is no better', async () => {
+  it('uses the steps of the team if the second plan is invalid, too', async () => {
     const id = await world.play(planning('I would rather not.', '{"steps": []}'), submission);
     const { steps } = await world.runs.reaches(id, 'completed');
     assert.deepEqual(
@@ -94,7 +94,7 @@ describe('a planner', function () {
     assert.equal(world.asked().filter(isPlanning).length, 2);
   });
 
-  it('that is refused ends the run in planning, in a sentence that says why', async () => {
+  it('fails the run in planning with the reason if its call is rejected', async () => {
     const id = await world.play(() => ({ status: 401, message: 'no' }), submission);
     const { errors, steps } = await world.runs.reaches(id, 'failed');
     assert.equal(errors[0]?.code, 'planning_failed');
@@ -102,25 +102,25 @@ describe('a planner', function () {
     assert.deepEqual(steps, []);
   });
 
-  it('has nothing to do with a rehearsal', async () => {
+  it('is not called for a rehearsal', async () => {
     const id = await world.play(planning(), { ...submission, rehearsal: {} });
     await world.runs.reaches(id, 'completed');
     assert.equal(world.asked().length, 0);
   });
 
-  it('is stopped by a cancel', async () => {
+  it('is stopped if the run is cancelled', async () => {
     const id = await world.play(() => ({ trouble: 'hang' }), submission);
-    await eventually('the planner is asked', () => world.asked().length === 1);
+    await eventually('the planner is called', () => world.asked().length === 1);
     await world.runs.control.cancel(id, { by: 'test' });
     await world.runs.reaches(id, 'cancelled');
   });
 });
 
-describe('a plan that a model wrote', () => {
+describe('a plan of a model', () => {
   const catalogue = parseCatalogue(teamText({ more: PLANNER }), 'test');
   const faultsOf = (draft: unknown) => {
-    const made = stepsOfDraft(catalogue, 'feature', draft, () => 'id');
-    return 'faults' in made ? made.faults : [];
+    const result = stepsOfDraft(catalogue, 'feature', draft, () => 'id');
+    return 'faults' in result ? result.faults : [];
   };
 
   const FAULTS: [string, unknown, RegExp][] = [
@@ -137,15 +137,15 @@ describe('a plan that a model wrote', () => {
     ['an agent of another team', { steps: [step('a', 'eve')] }, /eve is not in the team/],
   ];
   for (const [what, draft, fault] of FAULTS) {
-    it(`can not be carried out with ${what}`, () => {
+    it(`is rejected with ${what}`, () => {
       assert.match(faultsOf(draft).join('; '), fault);
     });
   }
 
-  it('takes times and retries from the team, and its own words for each step', () => {
-    const made = stepsOfDraft(catalogue, 'feature', { steps: [step('a', 'bob')] }, () => 'id');
-    assert.ok('steps' in made);
-    assert.deepEqual(made.steps[0], {
+  it('takes limits and retries from the team, and the task of each step from the model', () => {
+    const result = stepsOfDraft(catalogue, 'feature', { steps: [step('a', 'bob')] }, () => 'id');
+    assert.ok('steps' in result);
+    assert.deepEqual(result.steps[0], {
       id: 'id',
       name: 'a',
       agent: 'bob',

@@ -11,7 +11,7 @@ import { useInstallation } from '../support/installation.ts';
 
 const STEP = '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5';
 
-/** A reset in the Temporal Web UI repeats activities as new ones, whose first attempt must find the record, too. */
+/** A reset in the Temporal Web UI repeats activities as new ones. Their first attempt must also find the record. */
 describe('a call that is repeated as a new activity', () => {
   const fresh = useInstallation();
   let place: CallKey;
@@ -22,7 +22,7 @@ describe('a call that is repeated as a new activity', () => {
 
   const usage = { inputTokens: { total: 3 }, outputTokens: { total: 4 } };
 
-  it('of a model returns the recorded response, unless it asks something else', async () => {
+  it('returns the recorded response of a model, unless the prompt differs', async () => {
     let asked = 0;
     const model = {
       doGenerate: async () => {
@@ -53,7 +53,7 @@ describe('a call that is repeated as a new activity', () => {
     assert.equal(asked, 2);
   });
 
-  it('of a tool returns the recorded answer, unless it is another call', async () => {
+  it('returns the recorded result of a tool, unless the input differs', async () => {
     const calls: unknown[] = [];
     const servers = {
       list: async () => [{ name: 'add', inputSchema: { type: 'object' } }],

@@ -18,7 +18,7 @@ export type RecordedCall = {
   failure: string | null;
 };
 
-/** The calls of a run as they are recorded, by step, attempt and number. */
+/** Returns the recorded calls of a run, by step, attempt and number. */
 export async function callsOf(database: Database, executionId: string): Promise<RecordedCall[]> {
   const { rows } = await sql<RecordedCall>`
     select step_id, attempt, number, kind, name, input, output, truncated, input_tokens, output_tokens, cost_usd, failure

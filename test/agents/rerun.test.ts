@@ -16,7 +16,7 @@ import {
 } from '../support/model-server.ts';
 import { teamText } from './model-world.ts';
 
-describe('running a task of models again', function () {
+describe('a rerun with models', function () {
   let server: ModelServer;
   let world: World;
   let isBroken = true;
@@ -50,7 +50,7 @@ describe('running a task of models again', function () {
     rmSync(folder, { recursive: true });
   });
 
-  it('pays for no finished step again, and hands its result and documents to the next', async () => {
+  it('repeats no finished step, and passes its result and artifacts to the next', async () => {
     const { json } = await world.submit({ task_type: 'feature' });
     const { json: failed } = await world.reaches(json.execution_id, 'failed');
     assert.deepEqual(
@@ -64,7 +64,7 @@ describe('running a task of models again', function () {
     await world.send('DELETE', `/api/v1/tasks/${json.execution_id}`);
     const { json: done } = await world.reaches(again.execution_id, 'completed');
     const asked = server.asked.slice(before);
-    assert.equal(asked.length, 1, 'design was not done again');
+    assert.equal(asked.length, 1, 'design was not repeated');
     assert.ok(asked[0]);
     assert.match(saidIn(asked[0]), /Use two tables\./);
     assert.deepEqual(
@@ -75,12 +75,12 @@ describe('running a task of models again', function () {
       ],
     );
     assert.equal(done.output.artifacts[0].step, 'design');
-    assert.equal(done.usage.model_calls, 1, 'what kept steps took is not counted again');
+    assert.equal(done.usage.model_calls, 1, 'the usage of kept steps is not counted again');
     assert.ok(done.steps[0].usage.model_calls >= 2);
   });
 });
 
-describe('a plan that is taken up', () => {
+describe('the plan of a rerun', () => {
   const catalogue = (model: string) => parseCatalogue(teamText({ more: '' }), 'test', model);
   const step = (name: string, agent: string) => ({
     id: name,
@@ -98,24 +98,24 @@ describe('a plan that is taken up', () => {
   });
   const task = { taskType: 'feature', rehearsal: null } as const;
 
-  it('has its work done by what the catalogue says today, and tells of kept steps who did them then', () => {
-    const taken = adoptPlan(
+  it('uses the current catalogue for new steps, and the original backend for kept ones', () => {
+    const adopted = adoptPlan(
       catalogue('openai/gpt-x'),
       task,
       stored(step('design', 'ada'), step('build', 'bob')),
     );
-    assert.ok('plan' in taken);
+    assert.ok('plan' in adopted);
     assert.deepEqual(
-      taken.plan.steps.map(({ name, backend }) => [name, backend]),
+      adopted.plan.steps.map(({ name, backend }) => [name, backend]),
       [
         ['design', 'rehearsal'],
         ['build', 'model'],
       ],
     );
-    assert.equal(taken.plan.backend, 'rehearsal', 'as long as one step was one');
+    assert.equal(adopted.plan.backend, 'rehearsal', 'one step was a rehearsal');
   });
 
-  it('is none where an agent is gone that there is work for', () => {
+  it('is rejected if the agent of a remaining step no longer exists', () => {
     const gone = adoptPlan(
       catalogue('openai/gpt-x'),
       task,

@@ -10,8 +10,8 @@ const TEAMS = ['feature', 'bug', 'spec', 'chore']
 const text = (agent: string, servers = '') =>
   `servers: { ${servers} }\nagents: { ada: { instructions: work, ${agent} } }\nteams:\n${TEAMS}\n`;
 
-describe('tools and remote agents in the catalogue', () => {
-  it('have what they need by default', () => {
+describe('the tools and agents of a catalogue', () => {
+  it('have defaults', () => {
     const { servers } = parseCatalogue(
       text('', 'fs: { command: fs-server }, web: { url: https://t.example/mcp }'),
       'test',
@@ -29,7 +29,7 @@ describe('tools and remote agents in the catalogue', () => {
     assert.equal(servers.get('web')?.kind, 'http');
   });
 
-  it('may be written in short or with what they need', () => {
+  it('can be written in short or in full', () => {
     const agentOf = (agent: string) => parseCatalogue(text(agent), 'test').agents.get('ada') ?? assert.fail();
     assert.deepEqual(agentOf('a2a: https://a.example').a2a, { url: 'https://a.example', headersEnv: {} });
     assert.deepEqual(agentOf('command: [node, x.mjs]').command, {
@@ -46,7 +46,7 @@ describe('tools and remote agents in the catalogue', () => {
     });
   });
 
-  it('work elsewhere whatever the default model is', () => {
+  it('ignore the default model if they are remote agents or programs', () => {
     const { agents } = parseCatalogue(text('command: [x]'), 'test', 'openai/gpt-5.2');
     const ada = agents.get('ada') ?? assert.fail();
     assert.equal(ada.model, null);
@@ -55,15 +55,20 @@ describe('tools and remote agents in the catalogue', () => {
 
   const FAULTS: [what: string, agent: string, servers: string, sentence: RegExp][] = [
     [
-      'a tool of a server that is not there',
+      'a tool of a server that does not exist',
       'tools: [fs/read]',
       '',
       /agents\.ada\.tools: no server fs for fs\/read/,
     ],
-    ['a tool that is neither ours nor a server’s', 'tools: [reed]', '', /no tool reed: use <server>\/<tool>/],
+    [
+      'a tool that is neither built in nor of a server',
+      'tools: [reed]',
+      '',
+      /no tool reed: use <server>\/<tool>/,
+    ],
     ['a server without a tool', 'tools: [fs/]', 'fs: { command: x }', /fs\/ names no tool: use fs\/\*/],
     [
-      'a server that is both',
+      'a server with both a command and a URL',
       '',
       'fs: { command: x, url: https://t.example }',
       /servers\.fs: must have a command/,
@@ -80,22 +85,27 @@ describe('tools and remote agents in the catalogue', () => {
       `${'s'.repeat(33)}: { command: x }`,
       /at most 32 lower-case letters/,
     ],
-    ['an address of another kind', 'a2a: ftp://a.example', '', /agents\.ada\.a2a: must be an address/],
-    ['a call without end', '', 'fs: { command: x, time_limit: 2 h }', /servers\.fs/],
-    ['a value in the place of a variable', '', 'fs: { command: x, env: [KEY=secret] }', /servers\.fs/],
-    ['an agent in two places', 'model: openai/x, command: [x]', '', /at most one of model, a2a and command/],
-    ['tools for an agent elsewhere', 'command: [x], tools: [report_progress]', '', /must not have tools/],
+    ['a URL with another scheme', 'a2a: ftp://a.example', '', /agents\.ada\.a2a: must be an address/],
+    ['a call time limit that is too long', '', 'fs: { command: x, time_limit: 2 h }', /servers\.fs/],
+    ['a value instead of a variable name', '', 'fs: { command: x, env: [KEY=secret] }', /servers\.fs/],
+    ['an agent of two kinds', 'model: openai/x, command: [x]', '', /at most one of model, a2a and command/],
+    [
+      'tools for an agent that is a program',
+      'command: [x], tools: [report_progress]',
+      '',
+      /must not have tools/,
+    ],
     ['an empty command', 'command: []', '', /agents\.ada\.command/],
   ];
   for (const [what, agent, servers, sentence] of FAULTS) {
-    it(`refuses ${what}, and says where`, () => {
+    it(`reject ${what}, and name the place`, () => {
       assert.throws(() => parseCatalogue(text(agent, servers), 'test'), sentence);
     });
   }
 });
 
-describe('names of tools', () => {
-  it('are what every provider takes, and stay apart', () => {
+describe('the name of a tool', () => {
+  it('is accepted by every provider, and unique', () => {
     const names = [
       ['fs', 'read_file'],
       ['fs', 'read.file'],
@@ -108,7 +118,7 @@ describe('names of tools', () => {
     assert.ok(names.every((name) => /^fs__[a-zA-Z0-9_-]{1,60}$/.test(name)));
   });
 
-  it('match the patterns of an allow-list', () => {
+  it('matches the patterns of an allow-list', () => {
     assert.ok(matchesTool(['get_*'], 'get_issue') && matchesTool(['*'], 'anything'));
     assert.ok(
       !matchesTool(['get_*', 'set'], 'set_issue') && !matchesTool([], 'x') && !matchesTool(['a*b'], 'axb'),
@@ -116,7 +126,7 @@ describe('names of tools', () => {
   });
 });
 
-describe('secrets of programs', () => {
+describe('the secrets of a program', () => {
   const environment = {
     API_TOKEN: 'tok-123456',
     FOLDER: '/srv/data/x',
@@ -124,13 +134,13 @@ describe('secrets of programs', () => {
     AUTH: 'Bearer zyx-987654',
   };
 
-  it('are those variables whose names say so, and are not told', () => {
+  it('are the variables with secret names, and are replaced in texts', () => {
     const secrets = secretsAmong(Object.keys(environment), environment);
-    const said = 'tok-123456 in /srv/data/x, abc, zyx-987654, Bearer zyx-987654';
-    assert.equal(withoutSecrets(said, secrets), '[API_TOKEN] in /srv/data/x, abc, [AUTH], [AUTH]');
+    const output = 'tok-123456 in /srv/data/x, abc, zyx-987654, Bearer zyx-987654';
+    assert.equal(withoutSecrets(output, secrets), '[API_TOKEN] in /srv/data/x, abc, [AUTH], [AUTH]');
   });
 
-  it('are all variables that go into headers', () => {
+  it('include all variables that are used in headers', () => {
     assert.equal(withoutSecrets('at /srv/data/x', secretsIn(['FOLDER'], environment)), 'at [FOLDER]');
   });
 });

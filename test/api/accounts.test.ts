@@ -9,7 +9,7 @@ describe('signing in', () => {
   const signIn = (email: string, password: string, headers: Record<string, string> = {}) =>
     world.send('POST', '/api/v1/session', { key: null, body: { email, password }, headers });
 
-  it('sets a cookie that scripts and other sites do not get', async () => {
+  it('sets an HttpOnly cookie with SameSite=Lax', async () => {
     const received = await signIn('OWNER@example.com ', PASSWORD);
     assert.equal(received.status, 201);
     assert.match(
@@ -20,19 +20,19 @@ describe('signing in', () => {
     assert.equal(received.headers.get('cache-control'), 'no-store');
   });
 
-  it('with a wrong password or name is refused in the same words', async () => {
+  it('returns the same error for a wrong password and an unknown user', async () => {
     const wrong = await signIn('owner@example.com', 'wrong');
-    const nobody = await signIn('nobody@example.com', 'wrong');
-    for (const received of [wrong, nobody]) assertProblem(received, 401, 'unauthenticated');
-    assert.equal(wrong.json.detail, nobody.json.detail);
+    const unknown = await signIn('unknown@example.com', 'wrong');
+    for (const received of [wrong, unknown]) assertProblem(received, 401, 'unauthenticated');
+    assert.equal(wrong.json.detail, unknown.json.detail);
   });
 
-  it('from a page of somebody else is refused', async () => {
+  it('returns 403 for a foreign Origin', async () => {
     const received = await signIn('owner@example.com', PASSWORD, { Origin: 'https://evil.example.com' });
     assertProblem(received, 403, 'forbidden');
   });
 
-  it('holds until the person signs out', async () => {
+  it('creates a session that lasts until the user signs out', async () => {
     const cookie = await world.signIn();
     const read = () => world.send('GET', '/api/v1/session', { cookie });
     assert.equal((await read()).json.user.email, 'owner@example.com');
@@ -42,7 +42,7 @@ describe('signing in', () => {
     assertProblem(await read(), 401, 'unauthenticated');
   });
 
-  it('shows where one is signed in, and ends a session from elsewhere', async () => {
+  it('creates sessions that can be listed, and ended from another session', async () => {
     const [here, there] = [await world.signIn(), await world.signIn()];
     const { json } = await world.send('GET', '/api/v1/sessions', { cookie: here });
     const current = json.data.filter((session: { current: boolean }) => session.current);
@@ -54,20 +54,20 @@ describe('signing in', () => {
     assertProblem(await world.send('DELETE', `/api/v1/sessions/${id}`, world.as(here)), 404, 'not_found');
   });
 
-  it('is needed for what keys may not do', async () => {
+  it('is required for operations that keys cannot perform', async () => {
     assertProblem(await world.send('GET', '/api/v1/keys'), 403, 'forbidden');
     assertProblem(await world.send('GET', '/api/v1/session'), 403, 'forbidden');
     assertProblem(await world.send('GET', '/api/v1/session', { key: null }), 401, 'unauthenticated');
   });
 
-  it('is refused when an address tries too often', async () => {
-    const attempt = (count: number) => signIn(`nobody-${count}@example.com`, 'x');
+  it('returns 429 after too many attempts from one IP address', async () => {
+    const attempt = (count: number) => signIn(`unknown-${count}@example.com`, 'x');
     const all = await Promise.all(Array.from({ length: 30 }, (_, count) => attempt(count)));
     const last = all.find(({ status }) => status === 429);
     assert.ok(last);
     assertProblem(last, 429, 'rate_limited');
     assert.ok(Number(last.headers.get('retry-after')) >= 1);
-    assert.equal((await world.send('GET', '/api/v1/tasks')).status, 200, 'others are not touched');
+    assert.equal((await world.send('GET', '/api/v1/tasks')).status, 200, 'API keys are not limited');
   });
 });
 
@@ -80,14 +80,14 @@ describe('changes with a session cookie', () => {
 
   const submit = (headers: Record<string, string>) => world.submit({}, { cookie, headers });
 
-  it('need our Origin', async () => {
+  it('require the Origin of the service', async () => {
     assertProblem(await submit({}), 403, 'forbidden');
     assertProblem(await submit({ Origin: 'https://evil.example.com' }), 403, 'forbidden');
     assertProblem(await submit({ Origin: 'null' }), 403, 'forbidden');
     assert.equal((await submit({ Origin: world.api.url })).status, 201);
   });
 
-  it('make tokens for a project of the workspace', async () => {
+  it('can create tokens for a project of the workspace', async () => {
     const make = (body: object) => world.send('POST', '/api/v1/tokens', { ...world.as(cookie), body });
     const { status, json } = await make({ project_id: world.installation.project_id });
     assert.equal(status, 201);
@@ -116,7 +116,7 @@ describe('members', () => {
     return { id: json.id as string, cookie: await world.signIn(email) };
   };
 
-  it('are added with a password that is shown once', async () => {
+  it('are added with a password that is returned once', async () => {
     const email = `new.person-${randomUUID()}@example.com`;
     const { status, json } = await add(owner, { email: email.toUpperCase(), role: 'viewer' });
     assert.equal(status, 201);
@@ -126,13 +126,13 @@ describe('members', () => {
     assert.ok(!text.includes(json.initial_password));
     assertProblem(await add(owner, { email, role: 'admin' }), 409, 'conflict');
     assertProblem(
-      await add(owner, { email: 'nobody', role: 'king', password: 'short' }),
+      await add(owner, { email: 'unknown', role: 'king', password: 'short' }),
       422,
       'validation_failed',
     );
   });
 
-  it('do what their role says', async () => {
+  it('have the permissions of their role', async () => {
     const roles = ['viewer', 'member', 'admin'] as const;
     const people = Object.fromEntries(
       await Promise.all(roles.map(async (role) => [role, await member(role)] as const)),
@@ -155,7 +155,7 @@ describe('members', () => {
     }
   });
 
-  it('are changed and removed by admins, owners by owners only, and the last owner by nobody', async () => {
+  it('can be changed and removed, owners only by owners, and the last owner not at all', async () => {
     const { json: me } = await world.send('GET', '/api/v1/me', { cookie: owner });
     const admin = await member('admin');
     const change = (cookie: string, id: string, role: string) =>
@@ -175,7 +175,7 @@ describe('members', () => {
     assertProblem(await remove(owner, admin.id), 404, 'not_found');
   });
 
-  it('leave their traces in the audit log, without a secret', async () => {
+  it('are recorded in the audit log, without passwords', async () => {
     const { json, text } = await world.send('GET', '/api/v1/audit-log?limit=200', { cookie: owner });
     const actions = new Set(json.data.map((entry: { action: string }) => entry.action));
     for (const action of [
@@ -204,7 +204,7 @@ describe('projects', () => {
     owner = await world.signIn();
   });
 
-  it('are made by admins, with a key of their own', async () => {
+  it('are created with a unique key', async () => {
     const make = (body: object) => world.send('POST', '/api/v1/projects', { ...world.as(owner), body });
     const { status, json } = await make({ name: 'Second thing' });
     assert.equal(status, 201);
@@ -220,11 +220,11 @@ describe('projects', () => {
     assert.deepEqual(
       own.data.map((project: { key: string }) => project.key),
       ['FIRST'],
-      'a key sees its own',
+      'an API key can list only its own project',
     );
   });
 
-  it('are all open to the people of the workspace', async () => {
+  it('are all accessible to the users of the workspace', async () => {
     const { json: projects } = await world.send('GET', '/api/v1/projects', { cookie: owner });
     for (const project of projects.data) {
       const { status } = await world.submit({ project_id: project.id }, world.as(owner));

@@ -34,7 +34,7 @@ describe('GET /api/v1/agents', function () {
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  it('shows who there is, what each works by, and the teams', async () => {
+  it('returns the agents with their backends, and the teams', async () => {
     const { status, json } = await world.send('GET', '/api/v1/agents');
     assert.equal(status, 200);
     assert.deepEqual(
@@ -61,7 +61,7 @@ describe('GET /api/v1/agents', function () {
     assert.equal(json.planner, null);
   });
 
-  it('shows addresses and command lines to admins alone, and names of variables to nobody', async () => {
+  it('returns URLs and commands only to admins, and never names of variables', async () => {
     const member = await addPerson(world, owner, 'member');
     for (const sent of [{}, { key: null, cookie: member }]) {
       const { text, json } = await world.send('GET', '/api/v1/agents', sent);
@@ -81,7 +81,7 @@ describe('GET /api/v1/agents', function () {
     assert.doesNotMatch(text, /_AUTH|_TOKEN/);
   });
 
-  it('tells when each was asked last, and whether it answered', async () => {
+  it('returns the time and success of the last call of each agent', async () => {
     const { json: task } = await world.submit();
     const call = (name: string, number: number, failure: string | null, startedAt: Date) =>
       recordCall(world.database, {
@@ -111,7 +111,7 @@ describe('GET /api/v1/agents', function () {
     );
   });
 
-  it('is for those who may read tasks', async () => {
+  it('returns 401 without credentials', async () => {
     assert.equal((await world.send('GET', '/api/v1/agents', { key: null })).status, 401);
   });
 });

@@ -6,7 +6,7 @@ import { addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
 import { useWorld } from '../support/world.ts';
 
-describe('what agents leave behind', function () {
+describe('the artifacts of a run', function () {
   const world = useWorld();
 
   const list = async (id: string) => (await world.send('GET', `/api/v1/tasks/${id}/artifacts`)).json.data;
@@ -21,7 +21,7 @@ describe('what agents leave behind', function () {
     const id = await submitted(rehearsal);
     return (await world.reaches(id, 'completed')).json;
   };
-  /** Keeps documents for a finished run, as its agents would have done. */
+  /** Returns a finished run, and a function that saves an artifact for it like an agent. */
   async function saving() {
     const run = await finished();
     const { saveArtifact } = createArtifactActivities({ database: world.database, clock: () => new Date() });
@@ -30,23 +30,23 @@ describe('what agents leave behind', function () {
     return { id: run.execution_id as string, save };
   }
 
-  it('stands in the output and in the list, and is downloaded as a file', async () => {
+  it('are in its output and in its list, and can be downloaded', async () => {
     const text = '# Größe\n';
     const artifact = { step: 1, name: 'design notes.md', media_type: 'text/markdown', text };
     const run = await finished({ artifact });
     const size = Buffer.byteLength(text);
     const [step] = run.steps;
-    const told = {
+    const expected = {
       name: artifact.name,
       media_type: 'text/markdown',
       size,
       step: step.name,
       agent: step.agent,
     };
-    assert.deepEqual(run.output.artifacts, [told]);
+    assert.deepEqual(run.output.artifacts, [expected]);
     const [listed] = await list(run.execution_id);
     assert.equal(listed.sha256, createHash('sha256').update(text).digest('hex'));
-    assert.deepEqual({ ...told, url: listed.url }, pick(listed, [...Object.keys(told), 'url']));
+    assert.deepEqual({ ...expected, url: listed.url }, pick(listed, [...Object.keys(expected), 'url']));
     const { status, headers, text: body } = await world.send('GET', new URL(listed.url).pathname);
     assert.equal(status, 200);
     assert.equal(body, text);
@@ -57,7 +57,7 @@ describe('what agents leave behind', function () {
     assert.match(headers.get('content-security-policy') ?? '', /^sandbox; default-src 'none'/);
   });
 
-  it('is an empty list of runs that leave nothing', async () => {
+  it('are an empty list for a run without artifacts', async () => {
     const run = await finished();
     assert.deepEqual(run.output.artifacts, []);
     assert.deepEqual(await list(run.execution_id), []);
@@ -65,7 +65,7 @@ describe('what agents leave behind', function () {
     assertProblem(await fetchOne(run.execution_id, 'x\u0000'), 404, 'not_found');
   });
 
-  it('is never shown as a page, whatever it says that it is', async () => {
+  it('are never served as a page, regardless of their media type', async () => {
     const { id, save } = await saving();
     const types = [
       'text/html',
@@ -83,7 +83,7 @@ describe('what agents leave behind', function () {
     }
   });
 
-  it('keeps bytes as they are, and replaces what has the same name', async () => {
+  it('keep their bytes, and replace artifacts of the same name', async () => {
     const { id, save } = await saving();
     const bytes = Buffer.from([0, 255, 1, 254, 10]);
     const draft = { name: 'é "quoted%.bin', media_type: 'application/octet-stream' };
@@ -101,7 +101,7 @@ describe('what agents leave behind', function () {
     assert.match(answer.headers.get('content-disposition') ?? '', /filename\*=UTF-8''%C3%A9%20%281%29\.bin$/);
   });
 
-  const WRONG: ReadonlyArray<readonly [what: string, members: Record<string, unknown>, said: RegExp]> = [
+  const WRONG: ReadonlyArray<readonly [what: string, members: Record<string, unknown>, message: RegExp]> = [
     ['a path', { name: '../etc/passwd' }, /file name/],
     ['a hidden file', { name: '.env' }, /file name/],
     ['a name that ends with a dot', { name: 'a.' }, /file name/],
@@ -109,14 +109,14 @@ describe('what agents leave behind', function () {
     ['a long name', { name: 'a'.repeat(201) }, /200 characters/],
     ['a type with parameters', { media_type: 'text/html; x=1' }, /media type/],
     ['no type', { media_type: undefined }, /media type/],
-    ['content that is no text', { content: { a: 1 } }, /must be a string/],
-    ['what is no base64', { content: 'a%%%', encoding: 'base64' }, /not valid base64/],
+    ['content that is not a string', { content: { a: 1 } }, /must be a string/],
+    ['invalid base64', { content: 'a%%%', encoding: 'base64' }, /not valid base64/],
     ['another encoding', { encoding: 'hex' }, /text or base64/],
-    ['too much', { content: 'x'.repeat(MAX_ARTIFACT_BYTES + 1) }, /1048577 bytes/],
+    ['too many bytes', { content: 'x'.repeat(MAX_ARTIFACT_BYTES + 1) }, /1048577 bytes/],
   ];
-  it('is refused to the agent, with what is wrong', async () => {
+  it('are rejected with the reason if they are invalid', async () => {
     const { id, save } = await saving();
-    for (const [what, members, said] of WRONG) {
+    for (const [what, members, message] of WRONG) {
       const { answer, artifact } = await save({
         name: 'a',
         media_type: 'text/plain',
@@ -124,13 +124,13 @@ describe('what agents leave behind', function () {
         ...members,
       });
       assert.deepEqual([answer.is_error, artifact], [true, null], what);
-      assert.match(answer.text, said, what);
+      assert.match(answer.text, message, what);
     }
     assert.deepEqual(await list(id), []);
     assert.equal((await save(null)).answer.is_error, true);
   });
 
-  it('is limited in number, also where many are kept at once', async () => {
+  it('are limited in number, even if they are saved simultaneously', async () => {
     const { id, save } = await saving();
     const all = await Promise.all(
       Array.from({ length: MAX_ARTIFACTS + 5 }, (_, number) =>
@@ -143,7 +143,7 @@ describe('what agents leave behind', function () {
     assert.ok((await save({ name: kept.name, media_type: 'text/plain', content: 'y' })).artifact, 'replaced');
   });
 
-  it('goes with the kept steps into a run that takes this one up', async () => {
+  it('are copied with the kept steps to a rerun', async () => {
     const artifact = { step: 1, name: 'a.txt', text: 'kept' };
     const run = await finished({ artifact });
     const { json } = await world.send('POST', `/api/v1/tasks/${run.execution_id}/rerun`, {
@@ -157,7 +157,7 @@ describe('what agents leave behind', function () {
     assert.equal(listed.step, 'step-1');
   });
 
-  it('is hidden from strangers, and erased with its run', async () => {
+  it('are hidden from other workspaces, and erased with the run', async () => {
     const run = await finished({ artifact: { step: 1, name: 'a.txt', text: 'mine' } });
     const key = await addWorkspace(world);
     const path = `/api/v1/tasks/${run.execution_id}/artifacts`;

@@ -87,7 +87,7 @@ describe('sending a failed callback again', function () {
     assert.equal(receiver.requests.length, numbers.length);
   });
 
-  it('streams the attempt to whoever follows the run again', async () => {
+  it('streams the attempt to a client that follows the run again', async () => {
     const id = await failed();
     const { last_seq: before } = await read(id);
     const respond = holding();

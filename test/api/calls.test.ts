@@ -31,12 +31,12 @@ describe('the calls of a run', function () {
   const list = async (query = '') => (await world.send('GET', `/api/v1/tasks/${id}/calls${query}`)).json;
   const numbers = ({ data }: { data: { number: number }[] }) => data.map(({ number }) => number);
 
-  it('are none where no model was asked', async () => {
+  it('are an empty list if no model was called', async () => {
     assert.deepEqual(await list(), { data: [], next_cursor: null });
     assert.equal((await world.send('GET', `/api/v1/tasks/${id}`)).json.usage, null);
   });
 
-  it('come in the order they began, with what they took', async () => {
+  it('are listed in the order of their start, with their duration and usage', async () => {
     for (const number of [2, 1, 4]) await recordCall(world.database, call(number));
     const tool = { kind: 'tool', name: 'fs__read_file', usage: null, failure: 'no such file' } as const;
     await recordCall(world.database, call(3, tool));
@@ -62,7 +62,7 @@ describe('the calls of a run', function () {
     assert.deepEqual(numbers(await list('?kind=tool')), [3]);
   });
 
-  it('come in pages that keep their order while calls arrive', async () => {
+  it('are paginated in a stable order while calls are added', async () => {
     const first = await list('?limit=2');
     assert.deepEqual(numbers(first), [1, 2]);
     await recordCall(world.database, call(5));
@@ -72,12 +72,12 @@ describe('the calls of a run', function () {
     assert.deepEqual([numbers(last), last.next_cursor], [[5], null]);
   });
 
-  it('make up the usage of the run, which counts what was answered', async () => {
+  it('add up to the usage of the run', async () => {
     const { json } = await world.send('GET', `/api/v1/tasks/${id}`);
     assert.deepEqual(json.usage, { input_tokens: 40, output_tokens: 12, model_calls: 4, cost_usd: 1 });
   });
 
-  it('are asked for with parameters that are checked', async () => {
+  it('cannot be listed with invalid parameters', async () => {
     for (const query of [
       'cursor=x',
       `cursor=${Buffer.from('a b c d').toString('base64url')}`,
@@ -88,7 +88,7 @@ describe('the calls of a run', function () {
     }
   });
 
-  it('are hidden from strangers', async () => {
+  it('are hidden from other workspaces', async () => {
     const key = await addWorkspace(world);
     assertProblem(await world.send('GET', `/api/v1/tasks/${id}/calls`, { key }), 404, 'not_found');
   });

@@ -12,7 +12,7 @@ describe('the description of the live channel', () => {
 
   const read = (path: string) => world.send('GET', path, { key: null });
 
-  it('is an AsyncAPI document that anybody may read', async () => {
+  it('is a public AsyncAPI document', async () => {
     const { status, headers, json } = await read('/asyncapi.json');
     assert.equal(status, 200);
     assert.match(headers.get('content-type') ?? '', /^application\/json/);
@@ -22,7 +22,7 @@ describe('the description of the live channel', () => {
     assert.deepEqual(json.components.securitySchemes.token.in, 'query');
   });
 
-  it('names every message, every event, every code, and whatever it refers to', async () => {
+  it('contains every message, event and code, and resolves all its references', async () => {
     const { json } = await read('/asyncapi.json');
     const known = Object.keys(json.components.messages);
     const words = [CLIENT_MESSAGES, REPLIES, PUSHED, ROOM_EVENTS.webhook].flatMap((one) => Object.keys(one));
@@ -37,10 +37,12 @@ describe('the description of the live channel', () => {
     }
   });
 
-  it('has examples that are as described, each with the type that a plain client sees', () => {
+  it('contains valid examples, each with the type that a plain client receives', () => {
     const all = { ...REPLIES, ...PUSHED, ...ROOM_EVENTS.workflow, ...ROOM_EVENTS.webhook };
-    const said = Object.entries(CLIENT_MESSAGES).map(([name, { schema }]) => [name, schema] as const);
-    for (const [name, schema] of [...said, ...Object.entries<z.ZodType>(all)]) {
+    const clientMessages = Object.entries(CLIENT_MESSAGES).map(
+      ([name, { schema }]) => [name, schema] as const,
+    );
+    for (const [name, schema] of [...clientMessages, ...Object.entries<z.ZodType>(all)]) {
       const examples = schema.meta()?.examples ?? [];
       assert.ok(examples.length > 0, name);
       for (const example of examples) schema.parse(example);
@@ -54,13 +56,13 @@ describe('the description of the live channel', () => {
     }
   });
 
-  it('names secure addresses where the service has one', () => {
+  it('contains a wss server if the service uses https', () => {
     const { servers } = channelDocument('https://baton.example.com');
     assert.equal(servers.websocket.protocol, 'wss');
     assert.equal(servers.websocket.host, 'baton.example.com');
   });
 
-  it('is a page that needs no script and no other server', async () => {
+  it('is a page without scripts and external resources', async () => {
     const page = await read('/docs/channel');
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
     const policy = page.headers.get('content-security-policy') ?? '';
@@ -76,7 +78,7 @@ describe('the description of the live channel', () => {
     assert.ok((await read('/docs')).text.includes('href="/docs/channel"'));
   });
 
-  it('says of each code what it means where a refusal leads to', async () => {
+  it('explains each code at /problems/{code}', async () => {
     for (const code of Object.keys(CHANNEL_CODES)) {
       const { status, text } = await read(`/problems/${code}`);
       assert.equal(status, 200, code);

@@ -3,7 +3,7 @@ import { clientAddress } from '../../src/api/http/client-address.ts';
 import { createAddressSet } from '../../src/outbound/address-guard.ts';
 import { useOwnWorld } from '../support/world.ts';
 
-describe('the address of a client', () => {
+describe('the IP address of a client', () => {
   const trusted = createAddressSet(['10.0.0.0/8', '127.0.0.1', 'fd00::/8']);
   const CASES: [remote: string, forwardedFor: string, client: string][] = [
     ['203.0.113.9', '', '203.0.113.9'],
@@ -40,7 +40,7 @@ describe('a service behind a trusted proxy', () => {
       body: { email: world.installation.admin_email, password },
     });
 
-  it('limits sign-ins by the address of the client, so that a stranger blocks nobody else', async () => {
+  it('limits sign-ins by the IP address of the client', async () => {
     for (let n = 0; n < 3; n += 1) assert.equal((await signIn('198.51.100.1', 'wrong')).status, 401);
     assert.equal((await signIn('198.51.100.1', 'wrong')).status, 429);
     assert.equal((await signIn('198.51.100.2', 'wrong')).status, 401);

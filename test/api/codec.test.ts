@@ -31,31 +31,31 @@ describe('the codec server', function () {
   const byToken = { Authorization: `Bearer ${TOKEN}` };
   const inTheUi = (cookie: string) => ({ Origin: UI, Cookie: cookie, 'X-Namespace': 'default' });
 
-  /** The input of a run, as Temporal holds it. */
-  async function heldInput(): Promise<JsonPayload[]> {
+  /** Returns the encrypted input of a run from its history. */
+  async function encryptedInput(): Promise<JsonPayload[]> {
     const { json } = await world.submit({ metadata: { rehearsal: { step_ms: 0, steps: 7 } } });
     await world.reaches(json.execution_id, 'completed');
     const { workflow } = new Client({ connection, namespace: services().namespace });
     const { events } = await workflow.getHandle(json.execution_id).fetchHistory();
-    const held = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-    assert.ok(held.length > 0 && held.every((payload) => isEncrypted(payload)));
-    return held.map((payload) => toJson(payload));
+    const encrypted = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    assert.ok(encrypted.length > 0 && encrypted.every((payload) => isEncrypted(payload)));
+    return encrypted.map((payload) => toJson(payload));
   }
   const readable = ({ json }: Received) =>
     json.payloads.map((one: JsonPayload) => Buffer.from(one.data ?? '', 'base64').toString());
 
-  it('opens what Temporal holds, for an admin in the Web UI', async () => {
-    const held = await heldInput();
-    const received = await call('decode', held, inTheUi(owner));
+  it('decrypts payloads for an admin in the Web UI', async () => {
+    const encrypted = await encryptedInput();
+    const received = await call('decode', encrypted, inTheUi(owner));
     assert.equal(received.status, 200);
     assert.equal(received.headers.get('access-control-allow-origin'), UI);
     assert.equal(received.headers.get('access-control-allow-credentials'), 'true');
     assert.equal(JSON.parse(readable(received)[0]).rehearsal.steps, 7);
   });
 
-  it('opens it for the command line with the token, and closes what that sends', async () => {
-    const held = await heldInput();
-    assert.equal(JSON.parse(readable(await call('decode', held, byToken))[0]).rehearsal.steps, 7);
+  it('decrypts and encrypts payloads for the command line with the token', async () => {
+    const encrypted = await encryptedInput();
+    assert.equal(JSON.parse(readable(await call('decode', encrypted, byToken))[0]).rehearsal.steps, 7);
     const plain = {
       metadata: { encoding: 'anNvbi9wbGFpbg==' },
       data: Buffer.from('"go"').toString('base64'),
@@ -65,18 +65,18 @@ describe('the codec server', function () {
     assert.deepEqual((await call('decode', json.payloads, byToken)).json.payloads, [plain]);
   });
 
-  it('gives back closed what its keys do not open, and clear what was clear', async () => {
-    const [held] = await heldInput();
+  it('returns payloads unchanged if they are unencrypted or their key is unknown', async () => {
+    const [encrypted] = await encryptedInput();
     const foreign = {
-      ...held,
-      metadata: { ...held?.metadata, 'encryption-key-id': Buffer.from('k9').toString('base64') },
+      ...encrypted,
+      metadata: { ...encrypted?.metadata, 'encryption-key-id': Buffer.from('k9').toString('base64') },
     };
     const clear = { metadata: { encoding: 'anNvbi9wbGFpbg==' }, data: 'MQ==' };
     const { json } = await call('decode', [foreign, clear], byToken);
     assert.deepEqual(json.payloads, [foreign, clear]);
   });
 
-  it('answers the preflight of the Web UI, and of no other page', async () => {
+  it('allows preflight requests of the Web UI only', async () => {
     const ask = (origin: string) =>
       world.send('OPTIONS', '/codec/decode', {
         key: null,
@@ -93,28 +93,28 @@ describe('the codec server', function () {
     assert.equal((await ask('https://evil.example.com')).headers.get('access-control-allow-origin'), null);
   });
 
-  it('is for admins and for who has the token', async () => {
-    const held = await heldInput();
+  it('requires a session of an admin or the token', async () => {
+    const encrypted = await encryptedInput();
     const member = await addPerson(world, owner, 'member');
     const key = { 'X-API-Key': world.installation.api_key };
     const refused: [what: string, headers: Record<string, string>, status: number][] = [
-      ['nobody', {}, 401],
+      ['no credentials', {}, 401],
       ['a wrong token', { Authorization: `Bearer ${TOKEN}x` }, 401],
       ['an API key', key, 401],
-      ['a session that is none', inTheUi('baton_session=wrong'), 401],
+      ['an invalid session', inTheUi('baton_session=wrong'), 401],
       ['a member', inTheUi(member), 403],
-      ['a page from elsewhere', { ...inTheUi(owner), Origin: 'https://evil.example.com' }, 403],
-      ['no page at all', { Cookie: owner }, 403],
+      ['another origin', { ...inTheUi(owner), Origin: 'https://evil.example.com' }, 403],
+      ['no origin', { Cookie: owner }, 403],
     ];
     for (const [what, headers, status] of refused) {
-      const received = await call('decode', held, headers);
+      const received = await call('decode', encrypted, headers);
       assert.equal(received.status, status, what);
       assert.doesNotMatch(received.text, /rehearsal/);
     }
     assert.ok(!world.logged().includes(TOKEN));
   });
 
-  it('names what is wrong with a request', async () => {
+  it('returns the error code of an invalid request', async () => {
     const send = (raw: string) =>
       world.send('POST', '/codec/decode', {
         key: null,
@@ -130,10 +130,10 @@ describe('the codec server', function () {
   });
 });
 
-describe('the codec server, without keys for payloads', () => {
+describe('the codec server without payload keys', () => {
   const world = useWorld();
 
-  it('is not there', async () => {
+  it('returns 404', async () => {
     assert.equal((await world.send('POST', '/codec/decode', { key: null, body: {} })).status, 404);
   });
 });

@@ -19,7 +19,7 @@ describe('credentials', () => {
   });
 
   const list = (sent: Sent) => world.send('GET', TASKS, sent);
-  const refusedAs = (received: Received) => assertProblem(received, 401, 'unauthenticated');
+  const assertRejected = (received: Received) => assertProblem(received, 401, 'unauthenticated');
   const newKey = async (members: Record<string, unknown> = {}) => {
     const body = { name: 'A key', project_id: world.installation.project_id, ...members };
     return await world.send('POST', '/api/v1/keys', { ...world.as(owner), body });
@@ -27,58 +27,58 @@ describe('credentials', () => {
   const newToken = async (sent: Sent = {}) =>
     (await world.send('POST', '/api/v1/tokens', sent)).json.token as string;
 
-  it('are needed, and the challenge says which', async () => {
+  it('are required, and the challenge names the accepted schemes', async () => {
     const received = await list({ key: null });
-    refusedAs(received);
+    assertRejected(received);
     assert.match(
       received.headers.get('www-authenticate') ?? '',
       /^Bearer realm="baton".*ApiKey realm="baton"/,
     );
   });
 
-  it('that are unknown or no credentials at all are refused', async () => {
+  it('are rejected if they are unknown or malformed', async () => {
     const strange = `${world.installation.api_key.slice(0, -1)}_`;
     for (const key of ['x', strange, `${world.installation.api_key} `.repeat(2)])
-      refusedAs(await list({ key }));
+      assertRejected(await list({ key }));
     for (const Authorization of [
       'Basic dXNlcjpwYXNz',
       'Bearer',
       'Bearer x.y.z',
       `Bearer ${world.installation.api_key}`,
     ]) {
-      refusedAs(await list({ key: null, headers: { Authorization } }));
+      assertRejected(await list({ key: null, headers: { Authorization } }));
     }
-    refusedAs(await list({ cookie: 'baton_session=abc' }));
+    assertRejected(await list({ cookie: 'baton_session=abc' }));
   });
 
-  it('made as keys work until they are revoked, at once', async () => {
+  it('are accepted as API keys until they are revoked', async () => {
     const { status, json } = await newKey();
     assert.equal(status, 201);
     assert.ok(json.key.startsWith(`${json.prefix}_`));
     assert.deepEqual(json.scopes, ['tasks:read', 'tasks:write']);
     assert.equal((await list({ key: json.key })).status, 200);
     assert.equal((await world.send('DELETE', `/api/v1/keys/${json.id}`, world.as(owner))).status, 204);
-    refusedAs(await list({ key: json.key }));
+    assertRejected(await list({ key: json.key }));
     assert.equal((await world.send('DELETE', `/api/v1/keys/${json.id}`, world.as(owner))).status, 204);
   });
 
-  it('that have expired are refused', async () => {
+  it('are rejected after they have expired', async () => {
     const inAnHour = { expires_at: new Date(Date.now() + 3_600_000).toISOString() };
     const [valid, expired] = [(await newKey(inAnHour)).json, (await newKey(inAnHour)).json];
     await sql`update api_keys set expires_at = now() where id = ${expired.id}`.execute(
       queryBuilderOf(world.database),
     );
     assert.equal((await list({ key: valid.key })).status, 200);
-    refusedAs(await list({ key: expired.key }));
+    assertRejected(await list({ key: expired.key }));
     const past = await newKey({ expires_at: '2020-01-01T00:00:00Z' });
     assertProblem(past, 422, 'validation_failed');
   });
 
-  it('are never shown again, and their last use is', async () => {
+  it('are never returned again, but their last use is', async () => {
     const { json: made } = await newKey();
     const from = Date.now();
     await list({ key: made.key });
-    const shown = await eventually('the use is noted', async () => {
+    const shown = await eventually('the use is recorded', async () => {
       const { json, text } = await world.send('GET', '/api/v1/keys', world.as(owner));
       assert.ok(!text.includes(made.key));
       const found = json.data.find((key: { id: string }) => key.id === made.id);
@@ -88,7 +88,7 @@ describe('credentials', () => {
     assert.ok(!world.logged().includes(made.key));
   });
 
-  it('rotated, the old key stays good for the overlap only', async () => {
+  it('remain valid only for the overlap when they are rotated', async () => {
     const { json: old } = await newKey();
     const rotate = (id: string, body?: object) =>
       world.send('POST', `/api/v1/keys/${id}/rotate`, { ...world.as(owner), body });
@@ -100,12 +100,12 @@ describe('credentials', () => {
     assert.equal((await list({ key: next.key })).status, 200);
     assertProblem(await rotate(old.id), 409, 'invalid_state');
     const { json: last } = await rotate(next.id, { overlap_hours: 0 });
-    refusedAs(await list({ key: next.key }));
+    assertRejected(await list({ key: next.key }));
     assert.equal((await list({ key: last.key })).status, 200);
     assertProblem(await rotate(last.id, { overlap_hours: -1 }), 422, 'validation_failed');
   });
 
-  it('allow what their scopes say', async () => {
+  it('allow only the operations of their scopes', async () => {
     const { json: reader } = await newKey({ scopes: ['tasks:read'] });
     const { json: writer } = await newKey({ scopes: ['tasks:write'] });
     assert.equal((await list({ key: reader.key })).status, 200);
@@ -115,7 +115,7 @@ describe('credentials', () => {
     assertProblem(await newKey({ scopes: ['tasks:everything'] }), 422, 'validation_failed');
   });
 
-  it('of another project see and change nothing of this one', async () => {
+  it('of another project cannot read or change this one', async () => {
     const { json: project } = await world.send('POST', '/api/v1/projects', {
       ...world.as(owner),
       body: { name: 'Other' },
@@ -140,7 +140,7 @@ describe('credentials', () => {
     assertProblem(await world.submit({}, { token }), 403, 'project_not_allowed');
   });
 
-  it('exchanged for a token act for the same project with the same scopes', async () => {
+  it('can be exchanged for a token of the same project', async () => {
     const from = Date.now();
     const received = await world.send('POST', '/api/v1/tokens');
     assert.equal(received.status, 201);
@@ -152,21 +152,21 @@ describe('credentials', () => {
     assert.equal(
       (await world.send('POST', '/api/v1/tokens', { token })).status,
       403,
-      'a token makes no token',
+      'a token cannot create a token',
     );
     const elsewhere = { body: { project_id: '00000000-0000-7000-8000-000000000000' } };
     assertProblem(await world.send('POST', '/api/v1/tokens', elsewhere), 403, 'project_not_allowed');
   });
 
-  it('exchanged for a token take it with them when they are revoked', async () => {
+  it('invalidate their tokens when they are revoked', async () => {
     const { json: made } = await newKey();
     const token = await newToken({ key: made.key });
     assert.equal((await list({ token })).status, 200);
     await world.send('DELETE', `/api/v1/keys/${made.id}`, world.as(owner));
-    refusedAs(await list({ token }));
+    assertRejected(await list({ token }));
   });
 
-  it('forged or expired as tokens are refused', async () => {
+  it('are rejected if they are forged or expired tokens', async () => {
     const good = await newToken();
     const [head = '', claims = '', signature = ''] = good.split('.');
     const payload = JSON.parse(Buffer.from(claims, 'base64url').toString()) as JWTPayload;
@@ -176,7 +176,11 @@ describe('credentials', () => {
       return `${content}.${createHmac('sha256', key).update(content).digest('base64url')}`;
     };
     const header = JSON.parse(Buffer.from(head, 'base64url').toString()) as object;
-    assert.equal((await list({ token: signed(header, payload) })).status, 200, 'the forger’s tools work');
+    assert.equal(
+      (await list({ token: signed(header, payload) })).status,
+      200,
+      'a correctly signed token is accepted',
+    );
     const seconds = Math.floor(Date.now() / 1_000);
     const bad = {
       none: `${encoded({ alg: 'none' })}.${claims}.`,
@@ -198,11 +202,11 @@ describe('credentials', () => {
     const expired = await list({
       token: signed(header, { ...payload, iat: seconds - 1_000, exp: seconds - 1 }),
     });
-    refusedAs(expired);
+    assertRejected(expired);
     assert.match(expired.json.detail, /expired/);
   });
 
-  it('that contradict each other are refused', async () => {
+  it('are rejected if they contradict each other', async () => {
     const { json: project } = await world.send('POST', '/api/v1/projects', {
       ...world.as(owner),
       body: { name: 'Third' },
@@ -213,7 +217,7 @@ describe('credentials', () => {
     assert.equal((await list({ key: other.key, headers })).status, 200);
   });
 
-  it('say who they are', async () => {
+  it('are described by GET /api/v1/me', async () => {
     const { json: asKey } = await world.send('GET', '/api/v1/me');
     assert.equal(asKey.kind, 'key');
     assert.equal(asKey.project_id, world.installation.project_id);
@@ -226,7 +230,7 @@ describe('credentials', () => {
   });
 });
 
-describe('tokens of an outside identity provider', () => {
+describe('tokens of an external identity provider', () => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
   let keys: Receiver;
   const world = useOwnWorld(async () => {
@@ -253,14 +257,14 @@ describe('tokens of an outside identity provider', () => {
       .setExpirationTime('5m')
       .sign(privateKey);
 
-  it('are accepted for the project and the scopes that their claims name', async () => {
+  it('are accepted for the project and the scopes in their claims', async () => {
     const token = await signed({});
     assert.equal((await world.send('GET', TASKS, { token })).status, 200);
     assertProblem(await world.submit({}, { token }), 403, 'forbidden');
     assert.equal((await world.submit({}, { token: await signed({ scp: 'tasks:write' }) })).status, 201);
   });
 
-  it('are refused from another issuer, or for a project that is not here', async () => {
+  it('are rejected from another issuer or for an unknown project', async () => {
     for (const token of [await signed({}, 'https://evil.example.com'), await signed({ project: 'x' })]) {
       assertProblem(await world.send('GET', TASKS, { token }), 401, 'unauthenticated');
     }

@@ -18,14 +18,14 @@ type Row = Received['json'];
 
 const FIRST_WAIT_MS = deliveryWaitMs(1) ?? 0;
 
-describe('deliveries over HTTP', () => {
+describe('deliveries', () => {
   const world = useWorld();
   let receiver: Receiver;
   beforeEach(async () => {
     receiver = await startReceiver();
   });
   afterEach(async () => {
-    // What a test leaves is no business of the next one's.
+    // A test must not affect the next one.
     const { json } = await world.send('GET', '/api/v1/webhooks?limit=200');
     for (const { id } of json.data) await world.send('DELETE', `/api/v1/webhooks/${id}`);
     await receiver.close();
@@ -53,12 +53,12 @@ describe('deliveries over HTTP', () => {
     (await world.send('GET', `/api/v1/deliveries/${id}`)).json;
   const retry = (id: string, body?: Record<string, unknown>) =>
     world.send('POST', `/api/v1/deliveries/${id}/retry`, body ? { body } : {});
-  /** Waits until the only delivery, or the one of the event, looks so. */
-  const delivered = (hook: string, looks: (row: Row) => boolean, eventId?: string): Promise<Row> =>
-    eventually('the delivery looks as expected', async () => {
+  /** Waits until the only delivery, or that of the event, is as expected. */
+  const delivered = (hook: string, isExpected: (row: Row) => boolean, eventId?: string): Promise<Row> =>
+    eventually('the delivery is as expected', async () => {
       const rows = await list(hook);
       const row = rows.find((one) => eventId === undefined || one.event_id === eventId);
-      return row && looks(row) ? row : null;
+      return row && isExpected(row) ? row : null;
     });
   const is = (status: string) => (row: Row) => row.status === status;
   const set = async (id: string, status: string, more = '') => {
@@ -67,8 +67,8 @@ describe('deliveries over HTTP', () => {
     );
   };
 
-  it('show their signatures only to who may send', async () => {
-    const hook = await webhook({ secret: 'shown-to-nobody', standard_webhooks: true });
+  it('show their signatures only to callers who can retry them', async () => {
+    const hook = await webhook({ secret: 'a-secret-that-is-never-shown', standard_webhooks: true });
     await publish();
     const { id } = await delivered(hook, is('succeeded'));
     const viewer = world.as(await addPerson(world, await world.signIn(), 'viewer'));
@@ -83,7 +83,7 @@ describe('deliveries over HTTP', () => {
     assert.equal(seen['x-service-delivery'], id);
   });
 
-  it('tell of events of any year, with their time', async () => {
+  it('carry the time of events of any year', async () => {
     const hook = await webhook();
     for (const timestamp of [
       '0031-12-01T00:00:00.000Z',
@@ -101,13 +101,13 @@ describe('deliveries over HTTP', () => {
     }
   });
 
-  describe('the log', () => {
-    it('tells of a success with everything that was sent and received', async () => {
+  describe('the delivery log', () => {
+    it('contains the request and the response of a successful attempt', async () => {
       receiver.answering((_request, response) => {
         response.writeHead(201, { 'X-Note': 'thanks' }).end('got it');
         return undefined;
       });
-      const hook = await webhook({ secret: 'shown-to-nobody', include_secret_header: true });
+      const hook = await webhook({ secret: 'a-secret-that-is-never-shown', include_secret_header: true });
       const eventId = await publish();
       const row = await delivered(hook, is('succeeded'));
       const [request] = await receiver.receives(1);
@@ -149,11 +149,11 @@ describe('deliveries over HTTP', () => {
       assert.equal(attempt.response.truncated, false);
       assert.equal(attempt.address, '127.0.0.1');
       assert.ok(attempt.timings.total_ms > 0);
-      assert.ok(!JSON.stringify(attempt).includes('shown-to-nobody'));
-      assert.ok(!world.logged().includes('shown-to-nobody'));
+      assert.ok(!JSON.stringify(attempt).includes('a-secret-that-is-never-shown'));
+      assert.ok(!world.logged().includes('a-secret-that-is-never-shown'));
     });
 
-    it('tells of a failure, and when it is tried again', async () => {
+    it('contains a failure and the time of the next attempt', async () => {
       receiver.answering(500);
       const hook = await webhook();
       await publish();
@@ -165,18 +165,18 @@ describe('deliveries over HTTP', () => {
       assert.ok(attempt.message.length > 0);
     });
 
-    it('tells why something was not sent', async () => {
+    it('contains the reason of a skipped delivery', async () => {
       const filters = [{ field: 'status', values: ['Done'] }];
       const hook = await webhook({ events: [{ event: 'issue.updated', filters }] });
       await publish('user.joined');
       await publish('issue.updated');
       const row = await delivered(hook, is('skipped'));
       assert.match(row.reason, /^status is "In Progress", not "Done"/);
-      assert.equal((await list(hook)).length, 1, 'other kinds leave no row');
+      assert.equal((await list(hook)).length, 1, 'other kinds create no row');
       assert.deepEqual((await detail(row.id)).attempts, []);
     });
 
-    it('has what is searched for by word, beginning of a word, and id', async () => {
+    it('can be searched by word, by prefix and by id', async () => {
       const hook = await webhook();
       const issue = { ...(sampleData('issue.created') as { issue: object }).issue };
       const wanted = await publish('issue.created', {
@@ -219,7 +219,7 @@ describe('deliveries over HTTP', () => {
       }
     });
 
-    it('of a deleted webhook can still be read', async () => {
+    it('is still readable after the webhook is deleted', async () => {
       const hook = await webhook();
       await publish();
       const row = await delivered(hook, is('succeeded'));
@@ -228,22 +228,22 @@ describe('deliveries over HTTP', () => {
       assert.equal((await detail(row.id)).status, 'succeeded');
     });
 
-    it('is closed to another workspace, and to keys without the scope', async () => {
+    it('is hidden from other workspaces, and read-only for members', async () => {
       const hook = await webhook();
       await publish();
       const { id } = await delivered(hook, is('succeeded'));
-      const stranger = await addWorkspace(world);
+      const otherWorkspaceKey = await addWorkspace(world);
       const paths = [`/api/v1/webhooks/${hook}/deliveries`, `/api/v1/deliveries/${id}`];
       for (const path of paths)
-        assertProblem(await world.send('GET', path, { key: stranger }), 404, 'not_found');
-      const retried = await world.send('POST', `/api/v1/deliveries/${id}/retry`, { key: stranger });
+        assertProblem(await world.send('GET', path, { key: otherWorkspaceKey }), 404, 'not_found');
+      const retried = await world.send('POST', `/api/v1/deliveries/${id}/retry`, { key: otherWorkspaceKey });
       assertProblem(retried, 404, 'not_found');
       for (const action of ['test', 'recover', 'preview']) {
         const body = { test: { event: 'issue.created' }, recover: { since: new Date() }, preview: {} }[
           action
         ];
         const received = await world.send('POST', `/api/v1/webhooks/${hook}/${action}`, {
-          key: stranger,
+          key: otherWorkspaceKey,
           body,
         });
         assertProblem(received, 404, 'not_found');
@@ -271,7 +271,7 @@ describe('deliveries over HTTP', () => {
       ['colour=red', 'colour'],
     ] as const;
     for (const [query, parameter] of wrong) {
-      it(`with ?${query.slice(0, 30)} is refused`, async () => {
+      it(`returns 400 for ?${query.slice(0, 30)}`, async () => {
         const hook = await webhook();
         const received = await world.send('GET', `/api/v1/webhooks/${hook}/deliveries?${query}`);
         assertProblem(received, 400, 'bad_request');
@@ -280,11 +280,11 @@ describe('deliveries over HTTP', () => {
     }
   });
 
-  describe('a test', () => {
+  describe('a test delivery', () => {
     const test = (hook: string, body: unknown = { event: 'issue.created' }) =>
       world.send('POST', `/api/v1/webhooks/${hook}/test`, { body });
 
-    it('sends a sample, and answers what the receiver said', async () => {
+    it('sends a sample, and returns the response of the receiver', async () => {
       receiver.answering((_request, response) => {
         response.writeHead(418).end('no coffee');
         return undefined;
@@ -313,7 +313,7 @@ describe('deliveries over HTTP', () => {
       assertProblem(await retry(id), 409, 'invalid_state');
     });
 
-    it('is sent while the webhook is switched off or disabled, and does not enable it', async () => {
+    it('is sent while the webhook is inactive or disabled, and does not enable it', async () => {
       const hook = await webhook({ active: false });
       assert.equal((await test(hook)).json.response.status, 204);
       await sql`update webhooks set active = true, consecutive_failures = 10, disabled_at = now() where id = ${hook}`.execute(
@@ -324,7 +324,7 @@ describe('deliveries over HTTP', () => {
       assert.deepEqual([json.status, json.consecutive_failures], ['disabled', 10]);
     });
 
-    it('tells of an address that can not be reached', async () => {
+    it('reports an unreachable URL', async () => {
       const hook = await webhook();
       await receiver.close();
       const { json } = await test(hook);
@@ -333,7 +333,7 @@ describe('deliveries over HTTP', () => {
       receiver = await startReceiver();
     });
 
-    it('is no event for others, nor for previews', async () => {
+    it('is not sent to other webhooks or used in previews', async () => {
       const hook = await webhook();
       const other = await webhook();
       await test(hook);
@@ -342,16 +342,16 @@ describe('deliveries over HTTP', () => {
       assert.ok(json.data.every(({ event_id: id }: Row) => !id.startsWith('evt_test_')));
     });
 
-    it('is sent exactly as it was looked at before, and once', async () => {
+    it('is sent exactly as its draft, and once', async () => {
       const hook = await webhook({ secret: 'quiet', include_secret_header: true });
       const data = { issue: { id: 'i1', key: 'MINE-1', title: 'Ours', extra: [1, 2] } };
-      const wish = { event: 'issue.created', data };
-      const shown = await world.send('POST', `/api/v1/webhooks/${hook}/test-request`, { body: wish });
+      const testRequest = { event: 'issue.created', data };
+      const shown = await world.send('POST', `/api/v1/webhooks/${hook}/test-request`, { body: testRequest });
       assert.equal(shown.status, 200, shown.text);
       assert.ok(!shown.text.includes('quiet'));
-      assert.equal((await list(hook)).length, 0, 'a look sends nothing');
+      assert.equal((await list(hook)).length, 0, 'a draft sends nothing');
       const { draft, request } = shown.json;
-      const sent = await test(hook, { ...wish, draft });
+      const sent = await test(hook, { ...testRequest, draft });
       assert.equal(sent.status, 200, sent.text);
       assert.equal(sent.json.delivery_id, draft);
       assert.deepEqual(sent.json.request, request);
@@ -359,27 +359,27 @@ describe('deliveries over HTTP', () => {
       assert.equal(received?.body.toString(), request.body);
       assert.equal(received?.headers['x-service-signature'], request.headers['x-service-signature']);
       assert.deepEqual(JSON.parse(request.body).data, data);
-      assertProblem(await test(hook, { ...wish, draft }), 409, 'conflict');
+      assertProblem(await test(hook, { ...testRequest, draft }), 409, 'conflict');
     });
 
     for (const [title, more, pointer] of [
-      ['data that its kind does not have', { data: { issue: { title: 'no id' } } }, '/data/issue/id'],
-      ['data that is no object', { data: 'x' }, '/data'],
-      ['a draft of another day', { draft: '0190a2b3-0000-7000-8000-000000000001' }, '/draft'],
-      ['a draft that nobody made', { draft: randomUUID() }, '/draft'],
+      ['data that is invalid for its kind', { data: { issue: { title: 'no id' } } }, '/data/issue/id'],
+      ['data that is not an object', { data: 'x' }, '/data'],
+      ['an expired draft', { draft: '0190a2b3-0000-7000-8000-000000000001' }, '/draft'],
+      ['an unknown draft', { draft: randomUUID() }, '/draft'],
     ] as const) {
-      it(`with ${title} is refused`, async () => {
+      it(`is rejected with ${title}`, async () => {
         const received = await test(await webhook(), { event: 'issue.created', ...more });
         assertProblem(received, 422, 'validation_failed');
         assert.equal(received.json.errors[0].pointer, pointer);
       });
     }
 
-    it('is shown to nobody who may not send it', async () => {
+    it('cannot be drafted by a viewer', async () => {
       const viewer = await addPerson(world, await world.signIn(), 'viewer');
-      const wish = { ...world.as(viewer), body: { event: 'issue.created' } };
+      const testRequest = { ...world.as(viewer), body: { event: 'issue.created' } };
       const path = `/api/v1/webhooks/${await webhook()}/test-request`;
-      assertProblem(await world.send('POST', path, wish), 403, 'forbidden');
+      assertProblem(await world.send('POST', path, testRequest), 403, 'forbidden');
     });
 
     for (const body of [
@@ -389,13 +389,13 @@ describe('deliveries over HTTP', () => {
       { event: 'issue.created', more: 1 },
       [],
     ]) {
-      it(`with ${JSON.stringify(body)} is refused`, async () => {
+      it(`is rejected with the body ${JSON.stringify(body)}`, async () => {
         assertProblem(await test(await webhook(), body), 422, 'validation_failed');
       });
     }
   });
 
-  it('values that recent events had are known, for whoever writes filters', async () => {
+  it('GET /api/v1/filter-values returns values of recent events', async () => {
     await publish('issue.updated');
     await publish('deployment.completed');
     const { status, json } = await world.send('GET', '/api/v1/filter-values');
@@ -413,7 +413,7 @@ describe('deliveries over HTTP', () => {
   });
 
   describe('recent events', () => {
-    it('are read up to a number of bytes, and once for all who ask at the same time', async () => {
+    it('are read up to a number of bytes, and once for simultaneous requests', async () => {
       const { workspace_id: workspaceId } = world.installation;
       const data = { ...sampleData('issue.created'), padding: 'x'.repeat(700_000) };
       for (let n = 0; n < 8; n += 1) await publish('issue.created', data);
@@ -421,16 +421,16 @@ describe('deliveries over HTTP', () => {
       const found = await listRecentEvents(world.database, workspaceId, RECENT_EVENTS);
       assert.deepEqual([found.length, found[0]?.id], [6, newest]);
       const [one] = await listRecentEvents(world.database, workspaceId, { most: 100, bytes: 1 });
-      assert.equal(one?.id, newest, 'at least one');
+      assert.equal(one?.id, newest, 'at least one event is read');
       const read = createRecentEvents(world.database);
       const results = await Promise.all(Array.from({ length: 20 }, () => read(workspaceId)));
       assert.equal(new Set(results).size, 1);
-      assert.notEqual(await read(workspaceId), results[0], 'later ones read again');
+      assert.notEqual(await read(workspaceId), results[0], 'a later request reads again');
     });
   });
 
   describe('a preview', () => {
-    it('says of recent events what would be sent, and why not', async () => {
+    it('returns the verdict and the reason for recent events', async () => {
       const hook = await webhook({ events: [{ event: 'issue.updated' }] });
       const [updated, joined] = [await publish('issue.updated'), await publish('user.joined')];
       const preview = async (path: string, body?: object) => {
@@ -467,7 +467,7 @@ describe('deliveries over HTTP', () => {
     await publish();
     const { id } = await delivered(hook, is('retrying'));
     receiver.answering(204);
-    // As if the worker of another schedule had died between the database and Temporal.
+    // Simulates a worker that died after the change in the database and before the call of Temporal.
     await set(
       id,
       'retrying',
@@ -482,8 +482,8 @@ describe('deliveries over HTTP', () => {
     assert.match(world.logged(), /started the retries of a delivery after its worker was interrupted/);
   });
 
-  describe('a retry by hand', () => {
-    it('of a delivery that is retrying stands beside the schedule, which a success ends', async () => {
+  describe('a manual retry', () => {
+    it('does not change the schedule of a retrying delivery, unless it succeeds', async () => {
       receiver.answering(500);
       const hook = await webhook();
       await publish();
@@ -492,7 +492,7 @@ describe('deliveries over HTTP', () => {
       assert.equal(failed.status, 202, failed.text);
       const after = await delivered(hook, (row) => row.attempts_count === 2);
       assert.equal(after.status, 'retrying');
-      assert.equal(after.next_attempt_at, before.next_attempt_at, 'the schedule stays as it was');
+      assert.equal(after.next_attempt_at, before.next_attempt_at, 'the schedule is unchanged');
       receiver.answering(204);
       assert.equal((await retry(before.id)).status, 202);
       const done = await delivered(hook, is('succeeded'));
@@ -510,7 +510,7 @@ describe('deliveries over HTTP', () => {
       assert.equal(new Set(ids).size, 1);
     });
 
-    it('of a success that fails takes nothing away', async () => {
+    it('does not change the status of a succeeded delivery if it fails', async () => {
       const hook = await webhook();
       await publish();
       const { id } = await delivered(hook, is('succeeded'));
@@ -522,7 +522,7 @@ describe('deliveries over HTTP', () => {
     });
 
     for (const status of ['failed', 'held', 'skipped']) {
-      it(`of a ${status} delivery makes one attempt, and begins no schedule`, async () => {
+      it(`makes one attempt for a ${status} delivery, and starts no schedule`, async () => {
         const hook = await webhook();
         await publish();
         const { id } = await delivered(hook, is('succeeded'));
@@ -537,7 +537,7 @@ describe('deliveries over HTTP', () => {
       });
     }
 
-    it('at a time is made then, and shows until then', async () => {
+    it('is made at its time, which is next_attempt_at until then', async () => {
       const hook = await webhook();
       await publish();
       const { id } = await delivered(hook, is('succeeded'));
@@ -552,21 +552,21 @@ describe('deliveries over HTTP', () => {
       assert.equal((await detail(id)).next_attempt_at, later);
     });
 
-    it('with the same idempotency key is made once', async () => {
+    it('is made once for the same idempotency key', async () => {
       const hook = await webhook();
       await publish();
       const { id } = await delivered(hook, is('succeeded'));
       const headers = { 'Idempotency-Key': randomUUID() };
       const path = `/api/v1/deliveries/${id}/retry`;
       const first = await world.send('POST', path, { headers, body: { at: '2020-01-01T00:00:00Z' } });
-      assert.equal(first.status, 202, 'a time that is past is now');
+      assert.equal(first.status, 202, 'a past time means now');
       const again = await world.send('POST', path, { headers, body: { at: '2020-01-01T00:00:00Z' } });
       assert.equal(again.text, first.text);
       await receiver.receives(2);
       await receiver.staysQuiet(300);
     });
 
-    it('is refused where nothing may be sent', async () => {
+    it('is rejected if nothing can be sent', async () => {
       const hook = await webhook();
       await publish();
       const { id } = await delivered(hook, is('succeeded'));
@@ -587,7 +587,7 @@ describe('deliveries over HTTP', () => {
       );
       assertProblem(await retry(id), 409, 'invalid_state');
       const { attempts } = await detail(id);
-      assert.equal(attempts[0].request.body, null, 'the payload is no longer kept');
+      assert.equal(attempts[0].request.body, null, 'the payload is no longer stored');
       await world.send('DELETE', `/api/v1/webhooks/${hook}`);
       assertProblem(await retry(id), 409, 'invalid_state');
       await receiver.staysQuiet(200);
@@ -595,12 +595,12 @@ describe('deliveries over HTTP', () => {
 
     for (const [title, at, code] of [
       ['more than 30 days ahead', new Date(Date.now() + 31 * 24 * 3_600_000).toISOString(), 'not_allowed'],
-      ['that is none', 'tomorrow', 'invalid_format'],
+      ['that is invalid', 'tomorrow', 'invalid_format'],
       ['without a zone', '2030-01-01T00:00:00', 'invalid_format'],
       ['that is a number', 1_800_000_000, 'wrong_type'],
       ['that is null', null, 'wrong_type'],
     ] as const) {
-      it(`at a time ${title} is refused`, async () => {
+      it(`is rejected with a time ${title}`, async () => {
         const hook = await webhook();
         await publish();
         const { id } = await delivered(hook, is('succeeded'));
@@ -616,7 +616,7 @@ describe('deliveries over HTTP', () => {
       world.send('POST', `/api/v1/webhooks/${hook}/recover`, { body });
     const since = () => new Date(Date.now() - 60_000);
 
-    it('sends what was held or failed since a time, each at the beginning of its schedule', async () => {
+    it('sends held and failed deliveries since a time, with new schedules', async () => {
       const hook = await webhook();
       const ids = [];
       for (const status of ['held', 'failed', 'succeeded', 'held']) {
@@ -644,7 +644,7 @@ describe('deliveries over HTTP', () => {
       assert.equal((await detail(ids[3] ?? '')).status, 'held');
     });
 
-    it('of a delivery that fails again goes by its schedule', async () => {
+    it('schedules a retry if the delivery fails again', async () => {
       const hook = await webhook();
       await publish();
       const { id } = await delivered(hook, is('succeeded'));
@@ -655,7 +655,7 @@ describe('deliveries over HTTP', () => {
       assertFirstWait(row, (await detail(id)).attempts.at(-1));
     });
 
-    it('of skipped ones sends those that the filters of today let pass', async () => {
+    it('sends skipped deliveries that match the current filters', async () => {
       const filters = [{ field: 'priority', values: ['Low'] }];
       const hook = await webhook({ events: [{ event: 'issue.updated', filters }, { event: 'user.joined' }] });
       const first = await publish('issue.updated');
@@ -673,7 +673,7 @@ describe('deliveries over HTTP', () => {
       await delivered(hook, is('succeeded'), first);
     });
 
-    it('leaves tests and what has no payload any more', async () => {
+    it('ignores test deliveries and deliveries without a payload', async () => {
       const hook = await webhook();
       await publish();
       const { id } = await delivered(hook, is('succeeded'));
@@ -686,7 +686,7 @@ describe('deliveries over HTTP', () => {
       assert.deepEqual((await recover(hook, { since: since() })).json, { count: 0 });
     });
 
-    it('tells before how many they would be, and sends nothing for that', async () => {
+    it('only returns the number of deliveries with count_only', async () => {
       const filters = [{ field: 'priority', values: ['Low'] }];
       const hook = await webhook({
         events: [{ event: 'issue.created' }, { event: 'issue.updated', filters }],
@@ -703,13 +703,13 @@ describe('deliveries over HTTP', () => {
         return received.json.count;
       };
       assert.equal(await count(['held', 'failed']), 1);
-      assert.equal(await count(['skipped']), 0, 'the filter still says no');
+      assert.equal(await count(['skipped']), 0, 'the filter still does not match');
       await edit(hook, { events: [{ event: 'issue.updated' }] });
       assert.equal(await count(['held', 'skipped']), 2);
       assert.equal((await detail(id)).status, 'held');
     });
 
-    it('is written down in the audit log', async () => {
+    it('is recorded in the audit log', async () => {
       const hook = await webhook();
       await recover(hook, { since: since(), statuses: ['held'] });
       const { rows } = await sql<{ action: string; detail: { count: number } }>`
@@ -719,7 +719,7 @@ describe('deliveries over HTTP', () => {
       assert.equal(rows[0]?.detail.count, 0);
     });
 
-    it('is refused while the webhook is disabled', async () => {
+    it('is rejected while the webhook is disabled', async () => {
       const hook = await webhook();
       await sql`update webhooks set disabled_at = now() where id = ${hook}`.execute(
         queryBuilderOf(world.database),
@@ -730,12 +730,12 @@ describe('deliveries over HTTP', () => {
     for (const [title, body, pointer] of [
       ['no time', {}, '/since'],
       ['a time without zone', { since: '2026-01-01T00:00:00' }, '/since'],
-      ['no status at all', { since: '2026-01-01T00:00:00Z', statuses: [] }, '/statuses'],
-      ['succeeded ones', { since: '2026-01-01T00:00:00Z', statuses: ['succeeded'] }, '/statuses/0'],
-      ['a status that is no list', { since: '2026-01-01T00:00:00Z', statuses: 'held' }, '/statuses'],
+      ['an empty list of statuses', { since: '2026-01-01T00:00:00Z', statuses: [] }, '/statuses'],
+      ['the status succeeded', { since: '2026-01-01T00:00:00Z', statuses: ['succeeded'] }, '/statuses/0'],
+      ['statuses that are not a list', { since: '2026-01-01T00:00:00Z', statuses: 'held' }, '/statuses'],
       ['an unknown member', { since: '2026-01-01T00:00:00Z', until: 1 }, '/until'],
     ] as const) {
-      it(`with ${title} is refused`, async () => {
+      it(`is rejected with ${title}`, async () => {
         const received = await recover(await webhook(), body);
         assertProblem(received, 422, 'validation_failed');
         assert.equal(received.json.errors[0].pointer, pointer);
@@ -744,7 +744,7 @@ describe('deliveries over HTTP', () => {
   });
 });
 
-/** Asserts that the next attempt is due a minute after a failed one, which the schedule begins with. */
+/** Asserts that the next attempt is due after the first wait of the schedule. */
 function assertFirstWait({ next_attempt_at: due }: Row, { attempted_at: attemptedAt }: Row): void {
   const wait = Date.parse(due) - Date.parse(attemptedAt);
   assert.ok(wait >= FIRST_WAIT_MS && Date.parse(due) <= Date.now() + FIRST_WAIT_MS, `${wait} ms`);

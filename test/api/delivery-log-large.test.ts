@@ -14,7 +14,7 @@ const DELIVERIES = 200_000;
 const EVENTS = 50_000;
 const PAGE = 50;
 
-/** A node of a plan, as PostgreSQL tells of it. */
+/** A node of a query plan of PostgreSQL. */
 type PlanNode = {
   'Node Type': string;
   'Actual Rows': number;
@@ -34,7 +34,7 @@ describe('a log of 200,000 deliveries', () => {
     await fill();
   });
 
-  /** Half of the deliveries are the webhook's; nearly all have succeeded. Indexes are built last, which is quicker. */
+  /** Half of the deliveries belong to the webhook; nearly all have succeeded. Indexes are created last, which is faster. */
   async function fill(): Promise<void> {
     const db = queryBuilderOf(database);
     await db.transaction().execute(async (transaction) => {
@@ -69,15 +69,15 @@ describe('a log of 200,000 deliveries', () => {
     await sql`analyze events, deliveries`.execute(db);
   }
 
-  const whole = (filter: Partial<DeliveryFilter>): DeliveryFilter => {
+  const completeFilter = (filter: Partial<DeliveryFilter>): DeliveryFilter => {
     return { workspaceId, webhookId, limit: PAGE + 1, ...filter };
   };
 
-  /** Every node of the plan by which a page is found, after it was run. */
+  /** Executes the query of a page, and returns all nodes of its plan. */
   const planOf = async (filter: Partial<DeliveryFilter>): Promise<PlanNode[]> => {
     const { text } = filter;
     const matching = text === undefined ? null : await findMatchingEvents(database, workspaceId, text);
-    const statement = buildDeliveriesQuery(whole(filter), matching);
+    const statement = buildDeliveriesQuery(completeFilter(filter), matching);
     const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>`
       explain (analyze, format json) ${statement}
     `.execute(queryBuilderOf(database));
@@ -89,27 +89,27 @@ describe('a log of 200,000 deliveries', () => {
   const CASES: [title: string, filter: Partial<DeliveryFilter>, rows: number][] = [
     ['without a filter', {}, PAGE + 1],
     ['deep in the log', { cursor: '019b9000-0000-7000-8000-000000000000' }, PAGE + 1],
-    ['by a status that few have', { statuses: ['failed'] }, 10],
-    ['by a status that none has', { statuses: ['held'] }, 0],
-    ['by a status that nearly all have', { statuses: ['succeeded'] }, PAGE + 1],
+    ['by a rare status', { statuses: ['failed'] }, 10],
+    ['by an unused status', { statuses: ['held'] }, 0],
+    ['by a frequent status', { statuses: ['succeeded'] }, PAGE + 1],
     ['by several statuses', { statuses: ['failed', 'held', 'skipped'] }, PAGE + 1],
-    ['by a kind that few have', { events: ['user.joined'] }, 10],
-    ['by a kind that none has', { events: ['sprint.started'] }, 0],
+    ['by a rare kind', { events: ['user.joined'] }, 10],
+    ['by an unused kind', { events: ['sprint.started'] }, 0],
     ['by several kinds', { events: ['user.joined', 'issue.updated'] }, PAGE + 1],
     ['by kind and status', { events: ['user.joined'], statuses: ['succeeded', 'failed'] }, 10],
     ['by time', day, PAGE + 1],
-    ['by a time when there was nothing', { createdAfter: new Date('2027-01-01') }, 0],
+    ['by a time without deliveries', { createdAfter: new Date('2027-01-01') }, 0],
     ['by time and status', { ...day, statuses: ['skipped'] }, 17],
-    ['by a word that few events have', { text: 'zebra' }, 20],
-    ['by a word that no event has', { text: 'giraffe' }, 0],
-    ['by a word that all events have', { text: 'issue.created' }, PAGE + 1],
-    ['by the beginning of a word', { text: 'title123' }, PAGE + 1],
+    ['by a rare word', { text: 'zebra' }, 20],
+    ['by an unused word', { text: 'giraffe' }, 0],
+    ['by a word of all events', { text: 'issue.created' }, PAGE + 1],
+    ['by a prefix', { text: 'title123' }, PAGE + 1],
     ['by a word and a status', { text: 'issue.created', statuses: ['failed'] }, 10],
-    ['by an id that is none', { text: randomUUID() }, 0],
+    ['by an unknown id', { text: randomUUID() }, 0],
   ];
   for (const [title, filter, count] of CASES) {
-    it(`gives a page ${title} by its indexes`, async () => {
-      const rows = await listDeliveries(database, whole(filter));
+    it(`returns a page ${title} by means of indexes`, async () => {
+      const rows = await listDeliveries(database, completeFilter(filter));
       assert.equal(rows.length, count);
       assert.deepEqual(
         rows.map(({ id }) => id),
@@ -129,17 +129,20 @@ describe('a log of 200,000 deliveries', () => {
           sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
         0,
       );
-      assert.ok(seen < DELIVERIES / 50, `${seen} rows were looked at: ${names}`);
+      assert.ok(seen < DELIVERIES / 50, `${seen} rows were read: ${names}`);
     });
   }
 
-  it('finds one by its id', async () => {
-    const [first] = await listDeliveries(database, whole({ cursor: '019b9000-0000-7000-8000-000000000000' }));
-    const found = await listDeliveries(database, whole({ text: String(first?.id) }));
+  it('finds a delivery by its id', async () => {
+    const [first] = await listDeliveries(
+      database,
+      completeFilter({ cursor: '019b9000-0000-7000-8000-000000000000' }),
+    );
+    const found = await listDeliveries(database, completeFilter({ text: String(first?.id) }));
     assert.deepEqual(found, [first]);
   });
 
-  it('gives every row once, page by page, while others arrive', async () => {
+  it('returns every row once, page by page, while rows are inserted', async () => {
     const filter = { statuses: ['skipped', 'failed'] as const, limit: 200 };
     const { rows } = await sql<{ id: string }>`
       select id from deliveries where webhook_id = ${webhookId}::uuid and status in ('skipped', 'failed')
@@ -147,7 +150,7 @@ describe('a log of 200,000 deliveries', () => {
     `.execute(queryBuilderOf(database));
     const seen: string[] = [];
     for (let cursor: string | undefined; ; ) {
-      const page = await listDeliveries(database, whole({ ...filter, cursor }));
+      const page = await listDeliveries(database, completeFilter({ ...filter, cursor }));
       if (page.length === 0) break;
       seen.push(...page.map(({ id }) => id));
       cursor = page.at(-1)?.id;

@@ -4,7 +4,7 @@ import { Client, Connection } from '@temporalio/client';
 import { services } from '../support/services.ts';
 import { useWorld } from '../support/world.ts';
 
-describe("a pause made in Temporal's own Web UI", () => {
+describe("a pause in Temporal's Web UI", () => {
   const world = useWorld();
   let connection: Connection;
   let client: Client;
@@ -14,7 +14,7 @@ describe("a pause made in Temporal's own Web UI", () => {
   });
   after(() => connection.close());
 
-  /** Whether Temporal itself holds the run. */
+  /** Returns whether the run is paused in Temporal. */
   const isPaused = async (id: string) => {
     const { workflowExtendedInfo } = await client.workflowService.describeWorkflowExecution({
       namespace: services().namespace,
@@ -38,7 +38,7 @@ describe("a pause made in Temporal's own Web UI", () => {
     return id;
   };
 
-  it('shows in the API, and continue lifts it', async () => {
+  it('is visible in the API, and ended by continue', async () => {
     const id = await pausedInTheEngine();
     const { status, json } = await world.send('POST', `/api/v1/tasks/${id}/continue`);
     assert.equal(status, 202);
@@ -46,14 +46,14 @@ describe("a pause made in Temporal's own Web UI", () => {
     assert.equal(await isPaused(id), false);
   });
 
-  it('does not hold a cancel back', async () => {
+  it('does not prevent a cancel', async () => {
     const id = await pausedInTheEngine();
     const { status, json } = await world.send('POST', `/api/v1/tasks/${id}/cancel`);
     assert.equal(status, 202);
     assert.equal(json.state, 'cancelled');
   });
 
-  it('stays when the run is paused through the API as well, until both are lifted', async () => {
+  it('is ended together with a pause through the API by one continue', async () => {
     const id = await pausedInTheEngine();
     const { status, json } = await world.send('POST', `/api/v1/tasks/${id}/pause`);
     assert.equal(status, 202);

@@ -5,7 +5,7 @@ import { useReceiver } from '../support/callback-receiver.ts';
 import { keyWith } from './keys.ts';
 import { useWorld } from '../support/world.ts';
 
-describe('an event that came in', () => {
+describe('an accepted event', () => {
   const world = useWorld();
   const receiver = useReceiver();
   let key: string;
@@ -16,7 +16,7 @@ describe('an event that came in', () => {
     assert.equal((await world.send('POST', '/api/v1/webhooks', { key, body })).status, 201);
   });
 
-  it('arrives with the text of its data to the byte, of every kind, in the order of the request', async () => {
+  it('is delivered with its exact data, and stored in the order of the request, for every kind', async () => {
     const datas = EVENT_KINDS.map((kind, index) => {
       const plain = JSON.stringify(sampleData(kind), null, index % 3);
       return plain.replace(/\}$/, `, "odd" : [ 1.50, -0, 1E+2, "\\u00e9é\\ud83d/\\/" ],"__proto__":{}}`);
@@ -46,7 +46,7 @@ describe('an event that came in', () => {
     );
   });
 
-  it('arrives once, however often it was sent', async () => {
+  it('is delivered once if it is sent several times', async () => {
     const before = receiver.requests.length;
     const body = { id: 'once', event: 'user.joined', data: { user: { id: '1' } } };
     await Promise.all(Array.from({ length: 10 }, () => world.send('POST', '/api/v1/events', { key, body })));

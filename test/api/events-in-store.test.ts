@@ -13,14 +13,14 @@ import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 const WORKSPACE = '00000000-0000-7000-8000-000000000001';
 type Rows = Record<string, unknown>[];
 
-describe('events that are gathered', () => {
+describe('batched events', () => {
   let fresh: FreshDatabase;
   let database: Database;
   let toStart: GroupToStart[];
-  let gatherer: Batcher;
+  let batcher: Batcher;
   let count = 0;
 
-  const gathererOf = (clock?: () => number) =>
+  const newBatcher = (clock?: () => number) =>
     createBatcher(
       createGroupStore({
         database,
@@ -52,17 +52,17 @@ describe('events that are gathered', () => {
   });
   beforeEach(() => {
     toStart = [];
-    gatherer = gathererOf();
+    batcher = newBatcher();
   });
-  afterEach(() => gatherer.close());
+  afterEach(() => batcher.close());
   after(async () => {
     await database.close();
     await fresh.drop();
   });
 
-  it('leave at once when nothing is under way, and together when something is', async () => {
+  it('are stored immediately when idle, and together while others are being stored', async () => {
     // No time passes, so the window of the next group does not end before the first one is stored.
-    const { add } = gathererOf(() => 0);
+    const { add } = newBatcher(() => 0);
     await Promise.all(Array.from({ length: 11 }, () => add([event()])));
     assert.deepEqual(
       toStart.map(({ events }) => events),
@@ -71,9 +71,9 @@ describe('events that are gathered', () => {
     );
   });
 
-  it('are handed over with their size, once they are stored', async () => {
+  it('are passed to the starter with their size after they are stored', async () => {
     const [first, second] = [event(), event()];
-    await gatherer.add([first, second]);
+    await batcher.add([first, second]);
     const [group] = toStart;
     assert.deepEqual([group?.events, group?.bytes], [2, first.body.length + second.body.length]);
     const [row] = await rows('select events, bytes from event_groups where id = $1', [group?.id]);
@@ -81,8 +81,8 @@ describe('events that are gathered', () => {
     assert.equal((await stored(first.id))[0]?.['group_id'], group?.id);
   });
 
-  it('belong to the workflow that claims them first, also when it asks again', async () => {
-    await gatherer.add([event('claimed')]);
+  it('belong to the first workflow that claims them, which can claim them again', async () => {
+    await batcher.add([event('claimed')]);
     const ids = toStart.map(({ id }) => id);
     const claim = async (workflow: string) =>
       (await claimGroups(database, ids, workflow)).events.map(({ id }) => id);
@@ -96,23 +96,23 @@ describe('events that are gathered', () => {
     assert.equal((await done()).length, 1);
   });
 
-  it('count as started behind another group only when they are claimed, or are handed over again', async () => {
-    for (const id of ['first', 'behind']) await gatherer.add([event(id)]);
+  it('of a later group are started again if no workflow claims them in time', async () => {
+    for (const id of ['first', 'behind']) await batcher.add([event(id)]);
     const [first = '', behind = ''] = toStart.map(({ id }) => id);
     await markGroupsStarted(database, [first, behind]);
     const unstarted = async (handedBefore: Date) =>
       (await listUnstartedGroups(database, { before: new Date(Date.now() + 1_000), handedBefore }, 1_000))
         .map(({ id }) => id)
         .filter((id) => id === first || id === behind);
-    assert.deepEqual(await unstarted(new Date(Date.now() - 60_000)), [], 'a workflow has just got it');
+    assert.deepEqual(await unstarted(new Date(Date.now() - 60_000)), [], 'a workflow has just received it');
     assert.deepEqual(await unstarted(new Date(Date.now() + 1_000)), [behind]);
     await claimGroups(database, [first, behind], 'a workflow');
     assert.deepEqual(await unstarted(new Date(Date.now() + 1_000)), []);
   });
 
-  it('are full at a hundred, and a request is never split', async () => {
+  it('are grouped up to 100, without splitting a request', async () => {
     const requests = [1, 60, 60, 40, 250].map((length) => Array.from({ length }, () => event()));
-    const { add } = gathererOf(() => 0);
+    const { add } = newBatcher(() => 0);
     await Promise.all(requests.map((request) => add(request)));
     const groups = await rows(
       'select group_id, count(*)::int as n from events where id = any($1) group by 1',
@@ -125,22 +125,22 @@ describe('events that are gathered', () => {
     assert.equal(toStart.length, 4);
   });
 
-  it('are stored in the order in which they came, whatever their ids', async () => {
+  it('are stored in the order of arrival, regardless of their ids', async () => {
     const ids = Array.from({ length: 50 }, (_, index) => `o-${(index * 37) % 50}`);
-    await Promise.all([gatherer.add([event()]), ...ids.map((id) => gatherer.add([event(id)]))]);
+    await Promise.all([batcher.add([event()]), ...ids.map((id) => batcher.add([event(id)]))]);
     assert.deepEqual(
       (await stored(...ids)).map(({ id }) => id),
       ids,
     );
   });
 
-  it('refuse a conflict for the request that has it alone', async () => {
-    await gatherer.add([event('held')]);
+  it('cause an error only for the request with the conflict', async () => {
+    await batcher.add([event('held')]);
     const outcomes = await Promise.allSettled([
-      gatherer.add([event()]),
-      gatherer.add([event('mine'), event('held', 'other')]),
-      gatherer.add([event('yours')]),
-      gatherer.add([event('held'), event('ours')]),
+      batcher.add([event()]),
+      batcher.add([event('mine'), event('held', 'other')]),
+      batcher.add([event('yours')]),
+      batcher.add([event('held'), event('ours')]),
     ]);
     assert.deepEqual(
       outcomes.map(({ status }) => status),
@@ -154,36 +154,36 @@ describe('events that are gathered', () => {
     );
   });
 
-  it('leave no group and no workflow where all of them were known', async () => {
-    await gatherer.add([event('again')]);
+  it('create no group and no workflow if all are duplicates', async () => {
+    await batcher.add([event('again')]);
     const before = await rows('select count(*) from event_groups');
-    const known = await gatherer.add([event('again')]);
+    const known = await batcher.add([event('again')]);
     assert.deepEqual([...known], ['again']);
     assert.equal(toStart.length, 1);
     assert.deepEqual(await rows('select count(*) from event_groups'), before);
   });
 
-  it('are no trouble to others when one of them can not be stored', async () => {
-    const stranger = { ...event('stranger'), workspaceId: '00000000-0000-7000-8000-00000000dead' };
+  it('are stored even if another event of the group cannot be stored', async () => {
+    const unstorable = { ...event('unstorable'), workspaceId: '00000000-0000-7000-8000-00000000dead' };
     const outcomes = await Promise.allSettled([
-      gatherer.add([event()]),
-      gatherer.add([event('good-1')]),
-      gatherer.add([stranger]),
-      gatherer.add([event('good-2')]),
+      batcher.add([event()]),
+      batcher.add([event('good-1')]),
+      batcher.add([unstorable]),
+      batcher.add([event('good-2')]),
     ]);
     assert.deepEqual(
       outcomes.map(({ status }) => status),
       ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
     );
-    assert.equal((await stored('good-1', 'good-2', 'stranger')).length, 2);
+    assert.equal((await stored('good-1', 'good-2', 'unstorable')).length, 2);
   });
 
-  it('are stored once by two processes that get the same ones in other orders', async () => {
-    const other = gathererOf();
+  it('are stored once by two processes that receive them in different orders', async () => {
+    const other = newBatcher();
     for (let round = 0; round < 20; round += 1) {
       const ids = Array.from({ length: 40 }, (_, index) => `race-${round}-${index}`);
       const [mine, theirs] = await Promise.all([
-        gatherer.add(ids.map((id) => event(id))),
+        batcher.add(ids.map((id) => event(id))),
         other.add(ids.toReversed().map((id) => event(id))),
       ]);
       assert.equal(mine.size + theirs.size, 40);
@@ -192,29 +192,29 @@ describe('events that are gathered', () => {
     await other.close();
   });
 
-  it('are all or nothing also where another process takes one of their ids in the same moment', async () => {
-    const other = gathererOf();
+  it('of a request are stored together or not at all if another process uses one of their ids', async () => {
+    const other = newBatcher();
     for (let round = 0; round < 20; round += 1) {
       const ids = (name: string) => [`torn-${round}`, `${name}-${round}-1`, `${name}-${round}-2`];
       const outcomes = await Promise.allSettled([
-        gatherer.add(ids('left').map((id) => event(id, 'left'))),
+        batcher.add(ids('left').map((id) => event(id, 'left'))),
         other.add(ids('right').map((id) => event(id, 'right'))),
       ]);
       const names = outcomes.map(({ status }, index) =>
         status === 'fulfilled' ? ids(index ? 'right' : 'left') : [],
       );
-      assert.equal(names.flat().length, 3, 'one of the two');
+      assert.equal(names.flat().length, 3, 'one of the two requests is stored');
       const there = await stored(...ids('left'), ...ids('right'));
       assert.deepEqual(there.map(({ id }) => id).toSorted(), names.flat().toSorted());
     }
     await other.close();
   });
 
-  it('are all taken care of before it closes', async () => {
+  it('are all stored before the batcher closes', async () => {
     const taken = Promise.all(
-      Array.from({ length: 30 }, (_, index) => gatherer.add([event(`last-${index}`)])),
+      Array.from({ length: 30 }, (_, index) => batcher.add([event(`last-${index}`)])),
     );
-    await gatherer.close();
+    await batcher.close();
     assert.equal((await rows(`select id from events where id like 'last-%'`)).length, 30);
     assert.equal(
       toStart.reduce((sum, { events }) => sum + events, 0),

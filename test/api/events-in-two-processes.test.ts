@@ -8,7 +8,7 @@ import { keyWith } from './keys.ts';
 const PATH = '/api/v1/events';
 const event = (id: string) => ({ id, event: 'issue.created', data: { issue: { id: '1' } } });
 
-describe('events that come in at two processes at once', () => {
+describe('events that two processes receive simultaneously', () => {
   const world = useOwnWorld();
   let second: ApiProcess;
   let key: string;
@@ -41,14 +41,14 @@ describe('events that come in at two processes at once', () => {
           post(index % 2 ? world.api.url : second.url, index % 4 < 2 ? one : { events: [one] }),
         ),
       );
-      const told = answers.map(({ json }) => (json.data?.[0] ?? json).duplicate);
-      assert.equal(told.filter((duplicate) => duplicate === false).length, 1, JSON.stringify(answers));
-      assert.equal(told.filter((duplicate) => duplicate === true).length, 19);
+      const duplicates = answers.map(({ json }) => (json.data?.[0] ?? json).duplicate);
+      assert.equal(duplicates.filter((duplicate) => duplicate === false).length, 1, JSON.stringify(answers));
+      assert.equal(duplicates.filter((duplicate) => duplicate === true).length, 19);
       assert.equal(await countOf(`events where id = '${one.id}'`), 1);
     }
   });
 
-  it('are started by the reconciler where their process died before it did', async () => {
+  it('are dispatched by the reconciler if their process died before', async () => {
     const pool = await world.database.em.getConnection().getNativeClient();
     await pool.query(`
       with grouped as (

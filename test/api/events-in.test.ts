@@ -11,7 +11,7 @@ const PATH = '/api/v1/events';
 const MIB = 1_048_576;
 type Stored = { id: string; event: string; body: string; seq: string; group_id: string; timestamp: string };
 
-describe('sending events', () => {
+describe('POST /api/v1/events', () => {
   const world = useOwnWorld({ worker: false });
   let key: string;
   before(async () => {
@@ -24,7 +24,7 @@ describe('sending events', () => {
     world.send('POST', PATH, { key, raw, headers: { 'Content-Type': type } });
   const stored = async (id: string): Promise<Stored | null> => (await storedEvents(world, [id]))[0] ?? null;
   const countStored = () => countOf(world, 'events');
-  /** Sends what must be refused, and makes sure that nothing of it was stored. */
+  /** Asserts that a request is rejected and stores nothing. */
   async function refused(sending: () => Promise<Received>, status: number, code: string): Promise<Received> {
     const before = await countStored();
     const received = await sending();
@@ -34,9 +34,9 @@ describe('sending events', () => {
   }
   const issue = { id: '1' };
 
-  describe('one by one', () => {
+  describe('with one event', () => {
     for (const kind of EVENT_KINDS) {
-      it(`${kind} is taken`, async () => {
+      it(`accepts ${kind}`, async () => {
         const { status, json } = await post({ event: kind, data: sampleData(kind) });
         assert.equal(status, 202);
         assert.deepEqual(Object.keys(json), ['id', 'duplicate']);
@@ -47,7 +47,7 @@ describe('sending events', () => {
       });
     }
 
-    it('stores the payload as receivers get it, with the text of data to the byte', async () => {
+    it('stores the payload for receivers, with the exact text of data', async () => {
       const data =
         '{ "issue" : {"points":1.50,"id":"\\u0031","x":12345678901234567890,\n"é":"\\ud83d\\u0000/"}}';
       const raw = `\uFEFF {"data":{"issue":{"id":"no"}},"id":"byte-exact","timestamp":"2026-01-31T13:00:00.5+01:00",\r\n"event":"issue.created","d\\u0061ta": ${data} } `;
@@ -61,7 +61,7 @@ describe('sending events', () => {
       assert.equal(new Date(timestamp).toISOString(), '2026-01-31T12:00:00.500Z');
     });
 
-    it('takes the time of its arrival where it has none', async () => {
+    it('uses the time of arrival if the event has no timestamp', async () => {
       const from = Date.now();
       const { json } = await post({ event: 'issue.created', data: { issue } });
       const { timestamp } = JSON.parse(((await stored(json.id)) as Stored).body);
@@ -69,7 +69,7 @@ describe('sending events', () => {
       assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     });
 
-    it('takes ids of any visible ASCII characters, up to 255', async () => {
+    it('accepts ids of up to 255 visible ASCII characters', async () => {
       for (const id of ['!', `~"\\/'<>{}`, 'a'.repeat(255)]) {
         const { status, json } = await post({ id, event: 'issue.created', data: { issue } });
         assert.equal(status, 202, id);
@@ -78,7 +78,7 @@ describe('sending events', () => {
       }
     });
 
-    it('takes members that nobody knows, and known ones that are empty', async () => {
+    it('accepts unknown fields, and known ones that are null', async () => {
       const data = {
         issue: { id: '1', assignee: null, priority: null, custom: [{ deep: true }] },
         actor: null,
@@ -87,7 +87,7 @@ describe('sending events', () => {
       assert.equal((await post({ event: 'issue.updated', data })).status, 202);
     });
 
-    it('takes a session of an admin, but not one of a member, nor a key without the scope', async () => {
+    it('accepts a session of an owner, but not a key without the scope', async () => {
       const cookie = await world.signIn();
       const body = { event: 'issue.created', data: { issue } };
       assert.equal((await world.send('POST', PATH, { ...world.as(cookie), body })).status, 202);
@@ -97,8 +97,8 @@ describe('sending events', () => {
     });
   });
 
-  describe('in lists', () => {
-    it('answers in their order and stores them in their order', async () => {
+  describe('with a list of events', () => {
+    it('returns and stores the events in their order', async () => {
       const events = Array.from({ length: 500 }, (_, index) => ({
         id: `list-${(index * 7) % 500}`,
         event: 'issue.created',
@@ -121,7 +121,7 @@ describe('sending events', () => {
       assert.equal(new Set(rows.map(({ group_id }) => group_id)).size, 1, 'a request is never split');
     });
 
-    it('passes the text of each data to the byte', async () => {
+    it('stores the exact text of each data', async () => {
       const datas = ['{"issue":{"id":"1","n":1.0}}', '{ "issue":{"id":"2"},"a":"]}\\"" }'];
       const raw = `{ "events" : [ {"id":"la","event":"issue.created","data":${datas[0]}} ,\n{"data": ${datas[1]},"id":"lb","event":"issue.created"}]}`;
       assert.equal((await postText(raw)).status, 202);
@@ -130,7 +130,7 @@ describe('sending events', () => {
       }
     });
 
-    it('knows an event that stands twice in a request, and refuses one id with two contents', async () => {
+    it('returns a duplicate for the same event twice, and 409 for one id with two contents', async () => {
       const one = { id: 'twice', event: 'issue.created', data: { issue } };
       const { json } = await post({ events: [one, { ...one, data: { issue: { ...issue } } }] });
       assert.deepEqual(json.data, [
@@ -146,7 +146,7 @@ describe('sending events', () => {
       assert.match(received.json.detail, /torn/);
     });
 
-    it('takes all or nothing', async () => {
+    it('stores all events or none', async () => {
       const good = { event: 'issue.created', data: { issue } };
       const { json } = await refused(
         () => post({ events: [good, { ...good, event: 'issue.exploded' }, { ...good, data: {} }] }),
@@ -158,7 +158,7 @@ describe('sending events', () => {
     });
   });
 
-  describe('again', () => {
+  describe('with a repeated event', () => {
     const event = (id: string, members: object = {}) => ({
       id,
       event: 'issue.updated',
@@ -167,7 +167,7 @@ describe('sending events', () => {
       ...members,
     });
 
-    it('is a duplicate with the same content, however it is spelt', async () => {
+    it('returns a duplicate for the same content in any notation', async () => {
       assert.equal((await post(event('same'))).json.duplicate, false);
       const before = await countStored();
       const spellings = [
@@ -191,7 +191,7 @@ describe('sending events', () => {
       ['no time', { timestamp: undefined }],
     ];
     for (const [index, [what, members]] of OTHERS.entries()) {
-      it(`is a conflict with ${what}`, async () => {
+      it(`returns 409 for ${what}`, async () => {
         const id = `other-${index}`;
         await post(event(id));
         const received = await refused(() => post(event(id, members)), 409, 'conflict');
@@ -199,7 +199,7 @@ describe('sending events', () => {
       });
     }
 
-    it('is told apart by numbers that JavaScript takes for the same', async () => {
+    it('distinguishes numbers that are equal in JavaScript', async () => {
       const raw = (number: string) =>
         `{"id":"big","event":"issue.created","data":{"issue":{"id":"1","n":${number}}}}`;
       assert.equal((await postText(raw('12345678901234567890'))).status, 202);
@@ -207,7 +207,7 @@ describe('sending events', () => {
       await refused(() => postText(raw('12345678901234567891')), 409, 'conflict');
     });
 
-    it('takes nothing of a list that has a conflict, and the new ones of a list that has a duplicate', async () => {
+    it('stores nothing of a list with a conflict, and the new events of a list with a duplicate', async () => {
       await post(event('known'));
       const conflict = [event('new-1'), event('known', { event: 'issue.created' })];
       await refused(() => post({ events: conflict }), 409, 'conflict');
@@ -218,19 +218,19 @@ describe('sending events', () => {
       );
     });
 
-    it('is stored once, of twenty at the same time and in both forms', async () => {
+    it('stores the event once for 20 simultaneous requests in both forms', async () => {
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           index % 2 === 0 ? post(event('crowd')) : post({ events: [event('crowd')] }),
         ),
       );
       assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]));
-      const told = answers.map(({ json }) => (json.data ? json.data[0] : json).duplicate);
-      assert.equal(told.filter((duplicate) => !duplicate).length, 1);
+      const duplicates = answers.map(({ json }) => (json.data ? json.data[0] : json).duplicate);
+      assert.equal(duplicates.filter((duplicate) => !duplicate).length, 1);
       assert.equal((await storedEvents(world, ['crowd'])).length, 1);
     });
 
-    it('gives one of two contents the id, of twenty at the same time', async () => {
+    it('accepts one of two contents in 20 simultaneous requests', async () => {
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           post(event('rivals', { data: { issue: { id: String(index % 2) } } })),
@@ -241,7 +241,7 @@ describe('sending events', () => {
       assert.equal(statuses.filter((status) => status === 409).length, 10);
     });
 
-    it('is nothing to another workspace', async () => {
+    it('accepts the same id in another workspace', async () => {
       const key2 = await addWorkspace(world);
       await post(event('ours'));
       const body = event('ours', { event: 'issue.deleted' });
@@ -253,24 +253,24 @@ describe('sending events', () => {
     });
   });
 
-  describe('refuses', () => {
+  describe('rejects', () => {
     const good = { event: 'issue.created', data: { issue } };
     const data = (members: object, event: EventKind = 'issue.created') => ({ event, data: members });
     const TABLE: [what: string, body: unknown, ...pointers: string[]][] = [
-      ['nothing', null, ''],
-      ['a text', 'x', ''],
+      ['null', null, ''],
+      ['a string', 'x', ''],
       ['a list', [good], ''],
       ['an empty object', {}, '/event', '/data'],
-      ['an unknown member', { ...good, foo: 1 }, '/foo'],
-      ['a member named like our own', { ...good, workspace: {} }, '/workspace'],
+      ['an unknown field', { ...good, foo: 1 }, '/foo'],
+      ['a field of the payload', { ...good, workspace: {} }, '/workspace'],
       ['no event', { data: { issue } }, '/event'],
       ['an unknown event', { ...good, event: 'issue.exploded' }, '/event'],
       ['an event in capitals', { ...good, event: 'Issue.Created' }, '/event'],
-      ['an event that is no text', { ...good, event: 1 }, '/event'],
+      ['an event that is not a string', { ...good, event: 1 }, '/event'],
       ['no data', { event: 'issue.created' }, '/data'],
       ['data that is null', { ...good, data: null }, '/data'],
       ['data that is a list', { ...good, data: [] }, '/data'],
-      ['data that is a text', { ...good, data: '{}' }, '/data'],
+      ['data that is a string', { ...good, data: '{}' }, '/data'],
       ['an id that is a number', { ...good, id: 1 }, '/id'],
       ['an id that is null', { ...good, id: null }, '/id'],
       ['an empty id', { ...good, id: '' }, '/id'],
@@ -282,17 +282,17 @@ describe('sending events', () => {
       ['a time that is a number', { ...good, timestamp: 1_700_000_000 }, '/timestamp'],
       ['a time without zone', { ...good, timestamp: '2026-01-31T12:00:00' }, '/timestamp'],
       ['a date', { ...good, timestamp: '2026-01-31' }, '/timestamp'],
-      ['a time that never was', { ...good, timestamp: '2026-02-30T12:00:00Z' }, '/timestamp'],
+      ['a time that does not exist', { ...good, timestamp: '2026-02-30T12:00:00Z' }, '/timestamp'],
       ['a time before year 1', { ...good, timestamp: '0001-01-01T00:00:00+01:00' }, '/timestamp'],
       ['a time of year 0', { ...good, timestamp: '0000-06-01T00:00:00Z' }, '/timestamp'],
       ['a time after year 9999', { ...good, timestamp: '9999-12-31T23:59:59-01:00' }, '/timestamp'],
       ['an empty list of events', { events: [] }, '/events'],
       ['501 events', { events: Array.from({ length: 501 }, () => good) }, '/events'],
       ['events that are an object', { events: {} }, '/events'],
-      ['events beside an event', { events: [good], ...good }, '/event', '/data'],
+      ['events together with an event', { events: [good], ...good }, '/event', '/data'],
       ['an entry that is null', { events: [good, null] }, '/events/1'],
       ['an entry that is a list', { events: [[]] }, '/events/0'],
-      ['a wrong entry', { events: [{ ...good, id: '' }] }, '/events/0/id'],
+      ['an invalid entry', { events: [{ ...good, id: '' }] }, '/events/0/id'],
       ['no main object', data({ issues: issue }), '/data/issue'],
       ['a main object of another kind', data({ sprint: { id: '1' } }), '/data/issue'],
       ['a main object that is null', data({ issue: null }), '/data/issue'],
@@ -306,70 +306,74 @@ describe('sending events', () => {
       ['a type that is a list', data({ issue: { id: '1', type: [] } }), '/data/issue/type'],
       ['a status that is a number', data({ issue: { id: '1', status: 3 } }), '/data/issue/status'],
       ['a priority that is true', data({ issue: { id: '1', priority: true } }), '/data/issue/priority'],
-      ['an assignee that is a text', data({ issue: { id: '1', assignee: 'x' } }), '/data/issue/assignee'],
+      ['an assignee that is a string', data({ issue: { id: '1', assignee: 'x' } }), '/data/issue/assignee'],
       [
         'an assignee with a numeric id',
         data({ issue: { id: '1', assignee: { id: 1 } } }),
         '/data/issue/assignee/id',
       ],
-      ['a project that is a text', data({ issue: { id: '1', project: 'x' } }), '/data/issue/project'],
+      ['a project that is a string', data({ issue: { id: '1', project: 'x' } }), '/data/issue/project'],
       [
-        'a project with a wrong key',
+        'a project with an invalid key',
         data({ issue: { id: '1', project: { key: 1 } } }),
         '/data/issue/project/key',
       ],
       ['changes that are an object', data({ issue, changes: {} }, 'issue.updated'), '/data/changes'],
-      ['a change that is a text', data({ issue, changes: ['x'] }, 'issue.updated'), '/data/changes/0'],
-      ['a change of nothing', data({ issue, changes: [{}] }, 'issue.moved'), '/data/changes/0/field'],
-      ['an actor that is a text', data({ issue, actor: 'x' }), '/data/actor'],
-      ['an actor with a wrong name', data({ issue, actor: { name: 1 } }), '/data/actor/name'],
+      ['a change that is a string', data({ issue, changes: ['x'] }, 'issue.updated'), '/data/changes/0'],
+      ['a change without a field', data({ issue, changes: [{}] }, 'issue.moved'), '/data/changes/0/field'],
+      ['an actor that is a string', data({ issue, actor: 'x' }), '/data/actor'],
+      ['an actor with an invalid name', data({ issue, actor: { name: 1 } }), '/data/actor/name'],
       ['a comment without id', data({ comment: {} }, 'comment.created'), '/data/comment/id'],
       [
-        'a comment of a wrong time',
+        'a comment with an invalid time',
         data({ comment: { id: '1', created_at: 'now' } }, 'comment.created'),
         '/data/comment/created_at',
       ],
       [
-        'a comment by a number',
+        'a comment with a numeric author',
         data({ comment: { id: '1', author: 1 } }, 'comment.created'),
         '/data/comment/author',
       ],
-      ['a comment on a text', data({ comment: { id: '1' }, issue: 'x' }, 'comment.created'), '/data/issue'],
       [
-        'a sprint of a wrong date',
+        'a comment with a string as issue',
+        data({ comment: { id: '1' }, issue: 'x' }, 'comment.created'),
+        '/data/issue',
+      ],
+      [
+        'a sprint with an invalid date',
         data({ sprint: { id: '1', start_date: '02.03.2026' } }, 'sprint.started'),
         '/data/sprint/start_date',
       ],
       [
-        'a sprint with half a point',
+        'a sprint with fractional points',
         data({ sprint: { id: '1', points: 0.5 } }, 'sprint.started'),
         '/data/sprint/points',
       ],
       [
-        'a sprint with a text as count',
+        'a sprint with a string as count',
         data({ sprint: { id: '1', issues_count: '3' } }, 'sprint.completed'),
         '/data/sprint/issues_count',
       ],
       ['a project without id', data({ project: { key: 'A' } }, 'project.created'), '/data/project/id'],
       [
-        'a project led by a text',
+        'a project with a string as lead',
         data({ project: { id: '1', lead: 'x' } }, 'project.created'),
         '/data/project/lead',
       ],
-      ['a user with a wrong role', data({ user: { id: '1', role: 1 } }, 'user.joined'), '/data/user/role'],
+      ['a user with an invalid role', data({ user: { id: '1', role: 1 } }, 'user.joined'), '/data/user/role'],
       [
-        'a deployment to a number',
+        'a deployment with a numeric environment',
         data({ deployment: { id: '1', environment: 1 } }, 'deployment.completed'),
         '/data/deployment/environment',
       ],
       [
-        'a deployment of a wrong time',
+        'a deployment with an invalid time',
         data({ deployment: { id: '1', completed_at: '2026-03-04' } }, 'deployment.completed'),
         '/data/deployment/completed_at',
       ],
-      ['data that is too deep', { ...good, data: { issue, x: nested(70) } }, '/data'],
+      ['data that is nested too deeply', { ...good, data: { issue, x: nested(70) } }, '/data'],
       [
-        'everything at once',
+        'several errors at once',
         { id: '', event: 'issue.created', timestamp: 'now', data: { issue: {} }, foo: 1 },
         '/id',
         '/timestamp',
@@ -386,7 +390,7 @@ describe('sending events', () => {
       });
     }
 
-    it('bodies that are no JSON, empty, or of another type', async () => {
+    it('bodies that are empty, not JSON, or of another media type', async () => {
       await refused(() => postText(''), 400, 'malformed_json');
       await refused(() => postText('{"event":'), 400, 'malformed_json');
       await refused(() => postText(Uint8Array.from([0x22, 0xff, 0x22])), 400, 'malformed_json');
@@ -407,7 +411,7 @@ describe('sending events', () => {
       await refused(() => postText(sized('over', MIB + 1)), 413, 'payload_too_large');
     });
 
-    it('depths that would break a reader', async () => {
+    it('extremely deep nesting', async () => {
       const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
       const raw = `{"event":"issue.created","data":{"issue":{"id":"1"},"x":${deep}}}`;
       await refused(() => postText(raw), 422, 'validation_failed');
@@ -415,7 +419,7 @@ describe('sending events', () => {
     });
   });
 
-  describe('as CloudEvents', () => {
+  describe('with CloudEvents', () => {
     const ONE = 'application/cloudevents+json';
     const MANY = 'application/cloudevents-batch+json; charset=utf-8';
     const event = (members: object = {}) => ({
@@ -428,7 +432,7 @@ describe('sending events', () => {
       ...members,
     });
 
-    it('takes one, and leaves aside what has no place here', async () => {
+    it('accepts one event, and ignores other attributes', async () => {
       const extras = { subject: 'SHOP-1', datacontenttype: 'application/json', dataschema: 'x', tracefoo: 1 };
       const { status, json } = await postText(JSON.stringify(event(extras)), ONE);
       assert.equal(status, 202);
@@ -439,7 +443,7 @@ describe('sending events', () => {
       assert.equal(body.timestamp, '2026-01-31T12:00:00.000Z');
     });
 
-    it('knows it again in our own form', async () => {
+    it('recognizes a duplicate in the native format', async () => {
       await postText(JSON.stringify(event({ id: 'ce-own' })), ONE);
       const own = {
         id: 'ce-own',
@@ -450,7 +454,7 @@ describe('sending events', () => {
       assert.deepEqual((await post(own)).json, { id: 'ce-own', duplicate: true });
     });
 
-    it('takes a batch, the text of data to the byte', async () => {
+    it('accepts a batch, and stores the exact text of data', async () => {
       const raw = `[${JSON.stringify(event({ id: 'ce-2' }))}, {"data": { "issue":{"id":"1","n":1.0}},"specversion":"1.0","id":"ce-3","source":"s","type":"issue.created"}]`;
       const { status, json } = await postText(raw, MANY);
       assert.equal(status, 202);
@@ -466,14 +470,14 @@ describe('sending events', () => {
       ['no id', { id: undefined }, '/id'],
       ['no source', { source: undefined }, '/source'],
       ['an unknown type', { type: 'com.example.created' }, '/type'],
-      ['a wrong time', { time: 'now' }, '/time'],
+      ['an invalid time', { time: 'now' }, '/time'],
       ['data in base64', { data_base64: 'e30=' }, '/data_base64'],
       ['data of another type', { datacontenttype: 'text/xml' }, '/datacontenttype'],
       ['no data', { data: undefined }, '/data'],
-      ['data of a wrong shape', { data: { issue: {} } }, '/data/issue/id'],
+      ['invalid data', { data: { issue: {} } }, '/data/issue/id'],
     ];
     for (const [what, members, pointer] of WRONG) {
-      it(`refuses ${what}, alone and in a batch`, async () => {
+      it(`rejects ${what}, alone and in a batch`, async () => {
         const alone = await refused(
           () => postText(JSON.stringify(event(members)), ONE),
           422,
@@ -489,14 +493,14 @@ describe('sending events', () => {
       });
     }
 
-    it('refuses an empty batch, and one that is no list', async () => {
+    it('rejects an empty batch, and one that is not a list', async () => {
       await refused(() => postText('[]', MANY), 422, 'validation_failed');
       await refused(() => postText('{}', MANY), 422, 'validation_failed');
     });
   });
 
-  it('notes that the groups have been started', async () => {
-    await eventually('all groups are noted', async () => {
+  it('records that the groups have been started', async () => {
+    await eventually('all groups are recorded as started', async () => {
       const { rows } = await query(
         world,
         'select count(*)::int as n from event_groups where started_at is null',
@@ -511,7 +515,7 @@ describe('sending events', () => {
   });
 });
 
-describe('what there is to know about events', () => {
+describe('the events API', () => {
   const world = useOwnWorld({
     worker: false,
     environment: {
@@ -522,7 +526,7 @@ describe('what there is to know about events', () => {
     },
   });
 
-  it('is every kind with a schema and a whole payload', async () => {
+  it('returns every kind with a schema and a complete sample', async () => {
     const key = await keyWith(world, ['webhooks:read']);
     const { status, json } = await world.send('GET', '/api/v1/event-types', { key });
     assert.equal(status, 200);
@@ -540,13 +544,13 @@ describe('what there is to know about events', () => {
     }
   });
 
-  it('is where deliveries come from, for everybody', async () => {
+  it('returns the source addresses of deliveries without credentials', async () => {
     const { status, json } = await world.send('GET', '/api/v1/source-addresses', { key: null });
     assert.equal(status, 200);
     assert.deepEqual(json, { addresses: ['203.0.113.7/32', '2001:db8::7/128', '203.0.113.8/32'] });
   });
 
-  it('is a limit of their own, that counts events', async () => {
+  it('has a separate rate limit that counts events', async () => {
     const key = await keyWith(world, ['events:write']);
     const events = (count: number) => ({
       events: Array.from({ length: count }, () => ({ event: 'issue.created', data: { issue: { id: '1' } } })),

@@ -5,13 +5,13 @@ import { useOwnWorld, useWorld } from '../support/world.ts';
 
 type Event = { seq: number; type: string; execution_id: string; at: string; data: Record<string, unknown> };
 
-describe("a run's events", () => {
+describe('the events of a run', () => {
   const world = useWorld();
   const receiver = useCallbackReceiver();
 
   const submitted = async (rehearsal: object, members: object = {}) =>
     (await world.submit({ metadata: { rehearsal }, ...members })).json.execution_id as string;
-  /** Follows a stream to its end. */
+  /** Reads a stream until its end. */
   const follow = async (id: string, query = '', headers: Record<string, string> = {}) => {
     const received = await world.send('GET', `/api/v1/tasks/${id}/events${query}`, {
       headers: { Accept: 'text/event-stream', ...headers },
@@ -19,7 +19,7 @@ describe("a run's events", () => {
     return { ...received, events: eventsOf(received.text) };
   };
 
-  it('are counted 1, 2, 3 … and end with run.ended', async () => {
+  it('are numbered 1, 2, 3 … and end with run.ended', async () => {
     const id = await submitted({ steps: 2 });
     await world.reaches(id, 'completed');
     const { json } = await world.send('GET', `/api/v1/tasks/${id}/events`);
@@ -32,7 +32,7 @@ describe("a run's events", () => {
     assert.equal(json.last_seq, seqs.length);
   });
 
-  it('can be had behind a seq, also behind the last one', async () => {
+  it('can be read after a seq, including the last one', async () => {
     const id = await submitted({ steps: 1 });
     await world.reaches(id, 'completed');
     const { json: all } = await world.send('GET', `/api/v1/tasks/${id}/events`);
@@ -42,7 +42,7 @@ describe("a run's events", () => {
     assert.deepEqual(none, { data: [], last_seq: all.last_seq });
   });
 
-  it('come live as server-sent events, and the stream ends with the run', async () => {
+  it('are streamed as server-sent events until the run ends', async () => {
     const id = await submitted({ steps: 3, step_ms: 100 });
     const { headers, events, status } = await follow(id);
     assert.equal(status, 200);
@@ -52,7 +52,7 @@ describe("a run's events", () => {
     assert.equal(events.at(-1)?.type, 'run.ended');
   });
 
-  it('come in the stream as they happen, not when the run is over', async () => {
+  it('are streamed as they occur, not only after the run has ended', async () => {
     const id = await submitted({ steps: 1, step_ms: 60_000 });
     const response = await fetch(`${world.api.url}/api/v1/tasks/${id}/events`, {
       headers: { Accept: 'text/event-stream', 'X-API-Key': world.installation.api_key },
@@ -62,7 +62,7 @@ describe("a run's events", () => {
     await world.send('POST', `/api/v1/tasks/${id}/cancel`);
   });
 
-  it('end in the stream when the key is revoked', async () => {
+  it('are streamed until the key is revoked', async () => {
     const owner = await world.signIn();
     const body = { name: 'For a stream', project_id: world.installation.project_id };
     const { json: made } = await world.send('POST', '/api/v1/keys', { ...world.as(owner), body });
@@ -77,7 +77,7 @@ describe("a run's events", () => {
     await world.send('POST', `/api/v1/tasks/${id}/cancel`);
   });
 
-  it('go on in a stream behind Last-Event-ID, and an event source that has everything is told to stop', async () => {
+  it('are streamed after Last-Event-ID, with 204 if there are no more', async () => {
     const id = await submitted({ steps: 1 });
     const { events } = await follow(id);
     const rest = await follow(id, '', { 'Last-Event-ID': '2' });
@@ -89,7 +89,7 @@ describe("a run's events", () => {
     assert.deepEqual(behind.events, []);
   });
 
-  it('end with the callback where there is one', async () => {
+  it('end with the attempts of the callback', async () => {
     receiver.answering(() => (receiver.requests.length === 1 ? 500 : 204));
     const id = await submitted({ steps: 1 }, { callback_url: receiver.url });
     const { events } = await follow(id);
@@ -103,10 +103,10 @@ describe("a run's events", () => {
   });
 });
 
-describe("a stream of a run's events", () => {
+describe('a stream of events', () => {
   const world = useOwnWorld();
 
-  it('ends when the service stops, and held answers are given then', async () => {
+  it('ends when the service stops, like responses held by Prefer: wait', async () => {
     const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 3_600_000 } } });
     const path = `/api/v1/tasks/${json.execution_id}`;
     await world.reaches(json.execution_id, 'planning');
@@ -132,7 +132,7 @@ function eventsOf(text: string): Event[] {
   });
 }
 
-/** Reads a stream until it holds a text, then leaves it. */
+/** Reads a stream until it contains a text, then closes it. */
 async function readUntil(response: Response, text: string): Promise<string> {
   const decoder = new TextDecoder();
   let seen = '';

@@ -3,10 +3,10 @@ import { assertProblem } from './problems.ts';
 import { useOwnWorld, useWorld } from '../support/world.ts';
 import { referencesIn } from './references.ts';
 
-describe('every answer', () => {
+describe('a response', () => {
   const world = useWorld();
 
-  it('has a request id, the caller’s own where it is plain', async () => {
+  it('has a request id, which is that of the caller if it is valid', async () => {
     const own = await world.send('GET', '/api/v1/me', { headers: { 'X-Request-Id': 'abc-123' } });
     assert.equal(own.headers.get('x-request-id'), 'abc-123');
     for (const strange of ['a b', 'x'.repeat(129), '"']) {
@@ -18,7 +18,7 @@ describe('every answer', () => {
     assert.ok(world.logged().includes('"request_id":"abc-123"'));
   });
 
-  it('forbids what a browser might make of it', async () => {
+  it('has headers that prevent caching, sniffing and execution in browsers', async () => {
     for (const path of ['/api/v1/me', '/nothing', '/health/live']) {
       const { headers } = await world.send('GET', path);
       assert.equal(headers.get('x-content-type-options'), 'nosniff');
@@ -28,13 +28,13 @@ describe('every answer', () => {
     }
   });
 
-  it('says how much of the rate is left', async () => {
+  it('contains the remaining rate limit', async () => {
     const { headers } = await world.send('GET', '/api/v1/me');
     assert.match(headers.get('ratelimit-policy') ?? '', /^"credential";q=1000;w=5$/);
     assert.match(headers.get('ratelimit') ?? '', /^"credential";r=\d+;t=\d+$/);
   });
 
-  it('leads from a problem to what it means', async () => {
+  it('links a problem to its explanation', async () => {
     const { json } = await world.send('GET', '/nothing');
     const { status, text } = await world.send('GET', json.type);
     assert.equal(status, 200);
@@ -42,12 +42,12 @@ describe('every answer', () => {
     assert.equal((await world.send('GET', '/problems/toString')).status, 404);
   });
 
-  it('leaves no credential in the log', async () => {
+  it('causes no log line with credentials', async () => {
     await world.send('GET', `/api/v1/tasks?limit=5&token=${world.installation.api_key}`);
     assert.ok(!world.logged().includes(world.installation.api_key));
   });
 
-  it('to HEAD has no body', async () => {
+  it('has no body if the method is HEAD', async () => {
     const { status, text } = await world.send('HEAD', '/api/v1/tasks');
     assert.equal(status, 200);
     assert.equal(text, '');
@@ -60,7 +60,7 @@ describe('the rate limit', () => {
     environment: { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '5' },
   });
 
-  it('refuses what is too much of one credential, and of one address without any', async () => {
+  it('applies to a credential, and to an IP address without credentials', async () => {
     const flood = (key: string | null) =>
       Promise.all(Array.from({ length: 50 }, () => world.send('GET', '/api/v1/me', { key })));
     for (const [key, usual] of [
@@ -80,10 +80,10 @@ describe('the rate limit', () => {
   });
 });
 
-describe('what people and monitors read', () => {
+describe('the public information', () => {
   const world = useWorld();
 
-  it('says that the service lives and is ready', async () => {
+  it('includes liveness and readiness', async () => {
     assert.equal((await world.send('GET', '/health/live', { key: null })).json.status, 'live');
     const { status, json } = await world.send('GET', '/health/ready', { key: null });
     assert.equal(status, 200);
@@ -95,7 +95,7 @@ describe('what people and monitors read', () => {
     assert.deepEqual(Object.keys(waiting), ['tasks', 'events']);
   });
 
-  it('is a whole OpenAPI 3.1 document', async () => {
+  it('includes a complete OpenAPI 3.1 document', async () => {
     const { json } = await world.send('GET', '/api/v1/openapi.json', { key: null });
     assert.match(json.openapi, /^3\.1\./);
     const operations: {
@@ -126,7 +126,7 @@ describe('what people and monitors read', () => {
     assert.equal(json.components.schemas.TaskSubmission.properties.title.maxLength, 200);
   });
 
-  it('is a page that needs no other server', async () => {
+  it('includes API documentation without external resources', async () => {
     const page = await world.send('GET', '/docs', { key: null });
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
     const policy = page.headers.get('content-security-policy') ?? '';

@@ -27,7 +27,7 @@ describe('an idempotency key', () => {
     return result.rows[0]?.count ?? 0;
   };
 
-  it('gives the first answer again, and makes one run', async () => {
+  it('returns the first response again, and creates one run', async () => {
     const key = randomUUID();
     const before = await countRuns();
     const first = await submit(key);
@@ -35,18 +35,18 @@ describe('an idempotency key', () => {
     assert.equal(first.headers.get('idempotent-replayed'), null);
     assert.equal(again.headers.get('idempotent-replayed'), 'true');
     assert.equal(again.status, 201);
-    assert.equal(again.text, first.text, 'the secret, too');
+    assert.equal(again.text, first.text, 'the response contains the same secret');
     assert.equal(again.headers.get('location'), first.headers.get('location'));
     assert.equal(await countRuns(), before + 1);
   });
 
-  it('with another body is refused', async () => {
+  it('is rejected with another body', async () => {
     const key = randomUUID();
     await submit(key);
     assertProblem(await submit(key, { title: 'Another' }), 422, 'idempotency_key_reused');
   });
 
-  it('sent many times at once makes one run; who comes too early is told to wait', async () => {
+  it('creates one run for simultaneous requests, and returns 409 for early repeats', async () => {
     const key = randomUUID();
     const before = await countRuns();
     const all = await Promise.all(Array.from({ length: 20 }, () => submit(key)));
@@ -60,14 +60,14 @@ describe('an idempotency key', () => {
     assert.equal(await countRuns(), before + 1);
   });
 
-  it('of a refused request may be sent again, corrected', async () => {
+  it('can be used again after a rejected request', async () => {
     const key = randomUUID();
     assertProblem(await submit(key, { title: '' }), 422, 'validation_failed');
     assertProblem(await submit(key, { project_id: randomUUID() }), 403, 'project_not_allowed');
     assert.equal((await submit(key)).status, 201);
   });
 
-  it('belongs to its project: another one may use the same', async () => {
+  it('can be used by several projects independently', async () => {
     const key = randomUUID();
     const first = await submit(key);
     const { json: project } = await world.send('POST', '/api/v1/projects', {
@@ -86,7 +86,7 @@ describe('an idempotency key', () => {
     assert.notEqual(second.json.execution_id, first.json.execution_id);
   });
 
-  it('of another credential of the project is refused, since the first answer has a secret', async () => {
+  it('is rejected for another credential of the project, because the response has a secret', async () => {
     const key = randomUUID();
     const first = await submit(key);
     const { json: other } = await world.send('POST', '/api/v1/keys', {
@@ -99,7 +99,7 @@ describe('an idempotency key', () => {
     assert.ok(!second.text.includes(first.json.callback_secret));
   });
 
-  it('keeps no secret in clear', async () => {
+  it('is stored without unencrypted secrets', async () => {
     const { json } = await submit(randomUUID());
     const { rows } = await sql<{ row: string }>`
       select idempotency_keys::text as row from idempotency_keys union all select task_runs::text from task_runs
@@ -108,17 +108,17 @@ describe('an idempotency key', () => {
     assert.ok(rows.every(({ row }) => !row.includes(json.callback_secret)));
   });
 
-  it('whose request died after its row was written leads to the same run and secret', async () => {
+  it('leads to the same run and secret if the first request was interrupted', async () => {
     const key = randomUUID();
     const first = await submit(key);
-    // As a crash would leave it: claimed half a minute ago, never answered. The time is part of the run's id.
+    // Simulates a crash: claimed half a minute ago, without a response. The time is part of the id of the run.
     const claimedAt = new Date(Date.now() - 31_000).toISOString();
     await sql`
       update idempotency_keys set answer = null, created_at = ${claimedAt}::timestamptz where key = ${key}
     `.execute(queryBuilderOf(world.database));
     const second = await submit(key);
     assert.equal(second.status, 201);
-    assert.notEqual(second.json.execution_id, first.json.execution_id, 'another claim is another run');
+    assert.notEqual(second.json.execution_id, first.json.execution_id, 'another claim creates another run');
     await sql`update idempotency_keys set answer = null where key = ${key}`.execute(
       queryBuilderOf(world.database),
     );
@@ -126,7 +126,7 @@ describe('an idempotency key', () => {
     assert.deepEqual(third.json, second.json);
   });
 
-  it('whose request lost PostgreSQL on the way belongs to it still, since its row may be there', async () => {
+  it('keeps its claim if the request loses PostgreSQL, because its row may exist', async () => {
     let now = Date.now();
     const { configuration, database, installation } = world;
     const once = createIdempotency({
@@ -149,7 +149,7 @@ describe('an idempotency key', () => {
         () => true,
         () => false,
       );
-    await eventually('the pool has noticed the broken connection', answers);
+    await eventually('the pool has replaced the broken connection', answers);
     const again = () =>
       once(wanted, async (claim) => {
         claims.push(claim);
@@ -162,7 +162,7 @@ describe('an idempotency key', () => {
     assert.deepEqual(claims[1], claims[0], 'the same claim leads to the same run');
   });
 
-  it('makes one API key, and the answer with the key can be had again', async () => {
+  it('creates one API key, and returns the response with the key again', async () => {
     const sent = {
       ...world.as(owner),
       body: { name: 'Once', project_id: world.installation.project_id },

@@ -50,15 +50,15 @@ describe('invitations', () => {
     return { email, cookie, id: json.user.id as string };
   };
   const entities = () => world.database.em.fork();
-  /** Somebody with a password who is in no workspace. */
-  const stranger = async () => {
+  /** Creates a user with a password and without a workspace. */
+  const userWithoutWorkspace = async () => {
     const { email, id } = await person('viewer');
     await world.send('DELETE', `/api/v1/members/${id}`, own(owner));
     return { email, id };
   };
 
-  describe('are made', () => {
-    it('with a link that is shown once and stored nowhere', async () => {
+  describe('are created', () => {
+    it('with a link that is returned once and never stored', async () => {
       const email = newAddress().toUpperCase();
       const made = await invite(email, 'viewer');
       assert.equal(made.status, 201);
@@ -81,7 +81,7 @@ describe('invitations', () => {
       }
     });
 
-    it('and mailed to the one person they are for', async () => {
+    it('and mailed to the invited person only', async () => {
       const email = newAddress();
       const before = mail.mails.length;
       const made = await invite(email, 'admin');
@@ -96,7 +96,7 @@ describe('invitations', () => {
       assert.ok(json.data[0].emailed_at);
     });
 
-    it('also where the mail is not taken, which the answer says', async () => {
+    it('even if the mail is rejected, which the response reports', async () => {
       const email = newAddress();
       mail.refusing([email]);
       const made = await invite(email);
@@ -106,7 +106,7 @@ describe('invitations', () => {
       assert.ok(!world.logged().includes(tokenOf(made)));
     });
 
-    it('by admins, up to their own role', async () => {
+    it('by admins, for roles up to their own', async () => {
       const admin = await person('admin');
       for (const role of ['viewer', 'member', 'admin'] as const) {
         assert.equal((await invite(newAddress(), role, admin.cookie)).status, 201);
@@ -122,7 +122,7 @@ describe('invitations', () => {
       assertProblem(await world.send('GET', '/api/v1/invitations'), 403, 'forbidden');
     });
 
-    it('once for each address: a new one takes the place of the one before', async () => {
+    it('once for each email address: a new invitation replaces the previous one', async () => {
       const email = newAddress();
       const first = await invite(email);
       const second = await invite(email, 'viewer');
@@ -131,7 +131,7 @@ describe('invitations', () => {
       assertProblem(await invite(email), 409, 'conflict');
     });
 
-    it('the same again for a repeat with the same idempotency key', async () => {
+    it('only once with the same idempotency key', async () => {
       const body = { email: newAddress(), role: 'viewer' };
       const headers = { ...own(owner).headers, 'Idempotency-Key': 'once' };
       const send = () => world.send('POST', '/api/v1/invitations', { ...own(owner), headers, body });
@@ -140,7 +140,7 @@ describe('invitations', () => {
       assert.equal((await accept(tokenOf(second))).status, 201);
     });
 
-    it('for addresses and roles only', async () => {
+    it('only with a valid email address and role', async () => {
       const wrong: [object, string[]][] = [
         [{}, ['/email', '/role']],
         [{ email: 'nobody', role: 'king' }, ['/email', '/role']],
@@ -158,8 +158,8 @@ describe('invitations', () => {
     });
   });
 
-  describe('are listed and revoked', () => {
-    it('by what has become of them, in pages', async () => {
+  describe('before their acceptance', () => {
+    it('are listed by status, in pages', async () => {
       const made = await Promise.all([0, 1, 2, 3].map(() => invite(newAddress())));
       const [accepted, revoked, expired, left] = made.map(({ json }) => json.id as string);
       await accept(tokenOf(made[0] as Received));
@@ -195,7 +195,7 @@ describe('invitations', () => {
       );
     });
 
-    it('once and for all, but not after they were accepted, and owners’ by owners alone', async () => {
+    it('can be revoked permanently, those for owners by owners only', async () => {
       const made = await invite(newAddress());
       assert.equal((await revoke(made.json.id)).status, 204);
       assert.equal((await revoke(made.json.id)).status, 204);
@@ -214,7 +214,7 @@ describe('invitations', () => {
       assert.equal((await accept(tokenOf(forOwner))).json.role, 'owner');
     });
 
-    it('with the role of who has made them', async () => {
+    it('become invalid if their creator loses the necessary role', async () => {
       const admin = await person('admin');
       const [toViewer, toAdmin] = [
         await invite(newAddress(), 'viewer', admin.cookie),
@@ -234,7 +234,7 @@ describe('invitations', () => {
       assertProblem(await accept(tokenOf(made.admin)), 409, 'invalid_state');
     });
 
-    it('when the person is added otherwise', async () => {
+    it('become invalid if the person is added as a member', async () => {
       const email = newAddress();
       const token = await open(email);
       await world.send('POST', '/api/v1/members', { ...own(owner), body: { email, role: 'viewer' } });
@@ -243,7 +243,7 @@ describe('invitations', () => {
   });
 
   describe('are accepted', () => {
-    it('by somebody new, who chooses name and password and is signed in', async () => {
+    it('by a new user, who chooses a name and a password and is signed in', async () => {
       const email = newAddress();
       const token = await open(email, 'admin');
       const shown = await post('look-up', { token });
@@ -271,7 +271,7 @@ describe('invitations', () => {
       }
     });
 
-    it('once', async () => {
+    it('only once', async () => {
       const token = await open(newAddress());
       const outcomes = await Promise.all([accept(token), accept(token), accept(token)]);
       const statuses = outcomes.map(({ status }) => status).toSorted();
@@ -280,7 +280,7 @@ describe('invitations', () => {
       assertProblem(await post('look-up', { token }), 409, 'invalid_state');
     });
 
-    it('while somebody invites anew, with one outcome or the other', async () => {
+    it('or replaced, but not both, if both are attempted simultaneously', async () => {
       for (let round = 0; round < 8; round += 1) {
         const email = newAddress();
         const token = await open(email);
@@ -322,7 +322,7 @@ describe('invitations', () => {
       assert.equal((await accept(token)).status, 201);
     });
 
-    it('with a token that is known, from a page of ours', async () => {
+    it('only with a valid token and Origin', async () => {
       for (const token of ['', 'x', 'A'.repeat(43)]) {
         for (const refused of [
           await post('look-up', { token }),
@@ -339,8 +339,8 @@ describe('invitations', () => {
       assert.equal((await post('accept', body, { Origin: 'http://localhost:1' })).status, 201);
     });
 
-    it('by somebody who is known, with the password there is, which stays', async () => {
-      const { email } = await stranger();
+    it('by an existing user with the existing password, which is not changed', async () => {
+      const { email } = await userWithoutWorkspace();
       await assert.rejects(world.signIn(email), /is wrong/);
       const token = await open(email, 'viewer');
       assert.equal((await post('look-up', { token })).json.account, 'password');
@@ -352,14 +352,14 @@ describe('invitations', () => {
       assert.ok(await world.signIn(email));
     });
 
-    it('not by guessing that password', async () => {
-      const { email } = await stranger();
+    it('with a limited number of wrong passwords', async () => {
+      const { email } = await userWithoutWorkspace();
       const token = await open(email);
       for (let count = 0; count < 10; count += 1) assertProblem(await accept(token), 401, 'unauthenticated');
       assertProblem(await accept(token, { password: PASSWORD }), 429, 'rate_limited');
     });
 
-    it('by somebody without a password only at the provider', async () => {
+    it('by a user without a password only through the OpenID provider', async () => {
       const email = newAddress();
       await entities().insert(User, { id: randomUUID(), email, name: 'Sso', created_at: new Date() });
       const token = await open(email);
@@ -367,10 +367,10 @@ describe('invitations', () => {
       assertProblem(await accept(token), 409, 'invalid_state');
     });
 
-    it('by who is signed in under the same address, into another workspace', async () => {
-      const somebody = await person('viewer');
+    it('by a signed-in user with the same email address, for another workspace', async () => {
+      const user = await person('viewer');
       const other = await anotherWorkspace();
-      const token = await inviteTo(other, somebody.email);
+      const token = await inviteTo(other, user.email);
       assertProblem(await join((await person('viewer')).cookie, token), 403, 'forbidden');
       assertProblem(
         await world.send('POST', '/api/v1/invitations/join', { key: null, body: { token } }),
@@ -378,22 +378,22 @@ describe('invitations', () => {
         'unauthenticated',
       );
       assertProblem(
-        await world.send('POST', '/api/v1/invitations/join', { cookie: somebody.cookie, body: { token } }),
+        await world.send('POST', '/api/v1/invitations/join', { cookie: user.cookie, body: { token } }),
         403,
         'forbidden',
       );
-      const joined = await join(somebody.cookie, token);
+      const joined = await join(user.cookie, token);
       assert.deepEqual(
         [joined.status, joined.json],
         [200, { workspace: { id: other, name: 'Another' }, role: 'member' }],
       );
-      const member = await entities().findOneOrFail(Member, { workspace_id: other, user_id: somebody.id });
+      const member = await entities().findOneOrFail(Member, { workspace_id: other, user_id: user.id });
       assert.equal(member.role, 'member');
-      assertProblem(await join(somebody.cookie, token), 409, 'invalid_state');
+      assertProblem(await join(user.cookie, token), 409, 'invalid_state');
     });
   });
 
-  it('of another workspace are neither seen nor revoked', async () => {
+  it('of another workspace cannot be listed or revoked', async () => {
     const other = await anotherWorkspace();
     const email = newAddress();
     await inviteTo(other, email);
@@ -409,7 +409,7 @@ describe('invitations', () => {
     return id;
   }
 
-  /** An invitation that an owner of the other workspace has made, as far as the database goes. */
+  /** Stores an invitation of the other workspace, and returns its token. */
   async function inviteTo(workspaceId: string, email: string): Promise<string> {
     const { json } = await invite(newAddress());
     const token = await open(newAddress());
@@ -420,20 +420,20 @@ describe('invitations', () => {
   }
 });
 
-describe('invitations of an installation without mail', () => {
+describe('invitations without a mail server', () => {
   const world = useOwnWorld({ worker: false });
   let owner: string;
   before(async () => {
     owner = await world.signIn();
   });
 
-  it('say that the link is to be passed on', async () => {
+  it('report that no mail was sent', async () => {
     const body = { email: 'ada@example.com', role: 'viewer' };
     const { json } = await world.send('POST', '/api/v1/invitations', { ...world.as(owner), body });
     assert.deepEqual([json.mail, json.emailed_at], ['off', null]);
   });
 
-  it('are slowed down together with signing in', async () => {
+  it('have the same rate limit as signing in', async () => {
     let last: Received | null = null;
     const body = { token: 'x', name: 'Ada', password: CHOSEN };
     for (let count = 0; count < 100 && last?.status !== 429; count += 1) {
@@ -442,7 +442,7 @@ describe('invitations of an installation without mail', () => {
     assertProblem(last as Received, 429, 'rate_limited');
   });
 
-  it('are open in a limited number', async () => {
+  it('are limited to 200 open ones', async () => {
     const em = world.database.em.fork();
     const now = new Date();
     for (let count = 0; count < 200; count += 1) {

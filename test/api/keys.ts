@@ -1,6 +1,6 @@
 import type { World } from '../support/world.ts';
 
-/** An API key of the installation's project with these scopes, made by its owner. */
+/** Creates an API key of the project with these scopes, as the owner. */
 export async function keyWith(world: World, scopes: string[]): Promise<string> {
   const cookie = await world.signIn();
   const { json } = await world.send('POST', '/api/v1/keys', {

@@ -4,7 +4,7 @@ import { useOwnWorld } from '../support/world.ts';
 describe('the list of tasks', () => {
   const world = useOwnWorld({ worker: false, environment: { EAGER_START: 'false' } });
   const ids: string[] = [];
-  /** Nothing moves while the test looks. */
+  /** Prevents the runs from starting during the test. */
   const held = { rehearsal: { start_ms: 60_000 } };
   before(async () => {
     for (let number = 0; number < 7; number += 1) {
@@ -28,7 +28,7 @@ describe('the list of tasks', () => {
     assert.ok(!('callback_secret' in page.data[0]));
   });
 
-  it('says who submitted each', async () => {
+  it('contains the creator of each task', async () => {
     const cookie = await world.signIn();
     const { json } = await world.submit({ metadata: held, task_type: 'feature' }, world.as(cookie));
     const page = await list('limit=2');
@@ -41,7 +41,7 @@ describe('the list of tasks', () => {
     assert.equal(detail.created_by, 'user:owner@example.com');
   });
 
-  it('comes in pages that stay as they are while rows arrive', async () => {
+  it('is paginated in a stable order while rows are inserted', async () => {
     const seen: string[] = [];
     let cursor: string | null = null;
     do {
@@ -54,7 +54,7 @@ describe('the list of tasks', () => {
     assert.deepEqual(seen, ids.toReversed());
   });
 
-  it('keeps what its filters say', async () => {
+  it('contains only tasks that match the filters', async () => {
     const titles = async (query: string) =>
       (await list(query)).data
         .map((run: { title: string }) => run.title)
@@ -70,7 +70,7 @@ describe('the list of tasks', () => {
     assert.deepEqual((await titles(`created_after=${from}&task_type=chore`)).at(-1), 'Number 3');
   });
 
-  it('is empty behind its end, and for another project', async () => {
+  it('is empty after its end, and rejected for another project', async () => {
     assert.deepEqual((await list(`cursor=${ids[0]}`)).data, []);
     const received = await world.send('GET', '/api/v1/tasks?project_id=00000000-0000-7000-8000-000000000000');
     assert.equal(received.json.code, 'project_not_allowed');

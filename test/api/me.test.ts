@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { addPerson } from '../support/people.ts';
 import { useOwnWorld } from '../support/world.ts';
 
-describe('who one is', () => {
+describe('GET /api/v1/me', () => {
   const world = useOwnWorld({
     worker: false,
     environment: { TEMPORAL_UI_URL: 'https://temporal.example.com/' },
@@ -14,7 +14,7 @@ describe('who one is', () => {
 
   const me = async (sent: object = {}) => (await world.send('GET', '/api/v1/me', sent)).json;
 
-  it('names all projects of a person, and the one of a key', async () => {
+  it('returns all projects of a user, and the project of a key', async () => {
     const body = { name: 'Second', key: 'SECOND' };
     await world.send('POST', '/api/v1/projects', { ...world.as(owner), body });
     const keys = (answer: { projects: { key: string }[] }) => answer.projects.map(({ key }) => key);
@@ -26,7 +26,7 @@ describe('who one is', () => {
     assert.equal(key.user, null);
   });
 
-  it('tells members and admins where the Temporal Web UI is', async () => {
+  it('returns the URL of the Temporal Web UI to members and above', async () => {
     const [member, viewer] = [
       await addPerson(world, owner, 'member'),
       await addPerson(world, owner, 'viewer'),

@@ -24,12 +24,12 @@ describe('notifications', () => {
       .nativeDelete(Notification, { workspace_id: world.installation.workspace_id });
   });
 
-  /** Ids whose times differ, so that their order is that of their making. */
+  /** Returns ids with different times, so that they are ordered by creation. */
   const begun = Date.now();
   let made = 0;
   const nextId = (): string => derivedUuid(new Date(begun + ++made), `notice ${made}`);
 
-  /** Stores a notice as a disabling does, `age` minutes old. */
+  /** Stores a notification about a disabled webhook, `age` minutes old. */
   const notify = async (userId: string, age = 0): Promise<string> => {
     const id = nextId();
     await world.database.em.fork().insert(Notification, {
@@ -50,7 +50,7 @@ describe('notifications', () => {
   const read = (id: string, cookie: string) =>
     world.send('POST', `/api/v1/notifications/${id}/read`, world.as(cookie));
 
-  it("are a person's own, newest first", async () => {
+  it('are listed for the user only, newest first', async () => {
     const mine = [await notify(owner.id, 2), await notify(owner.id, 1)];
     const theirs = await notify(admin.id);
     const { status, json } = await list(owner.cookie);
@@ -62,7 +62,7 @@ describe('notifications', () => {
     assert.deepEqual(idsOf(await list(admin.cookie)), [theirs]);
   });
 
-  it('come in pages', async () => {
+  it('are paginated', async () => {
     const ids = [await notify(owner.id), await notify(owner.id), await notify(owner.id)].toReversed();
     const first = await list(owner.cookie, '?limit=2');
     assert.deepEqual(idsOf(first), ids.slice(0, 2));
@@ -71,7 +71,7 @@ describe('notifications', () => {
     assert.equal(second.json.next_cursor, null);
   });
 
-  it('are read one by one, the first time counting', async () => {
+  it('can be marked as read individually, and keep the first time', async () => {
     const [older, newer] = [await notify(owner.id), await notify(owner.id)];
     const { status, json } = await read(older, owner.cookie);
     assert.equal(status, 200);
@@ -81,7 +81,7 @@ describe('notifications', () => {
     assert.equal((await read(older, owner.cookie)).json.read_at, json.read_at);
   });
 
-  it('are read all at once', async () => {
+  it('can all be marked as read', async () => {
     await notify(owner.id);
     await notify(owner.id);
     const theirs = await notify(admin.id);
@@ -92,19 +92,19 @@ describe('notifications', () => {
     assert.deepEqual(idsOf(await list(admin.cookie, '?unread=true')), [theirs]);
   });
 
-  it('of somebody else are not found', async () => {
+  it('of another user are not found', async () => {
     const theirs = await notify(admin.id);
     assertProblem(await read(theirs, owner.cookie), 404, 'not_found');
     assertProblem(await read(randomUUIDv7(), owner.cookie), 404, 'not_found');
     assert.deepEqual(idsOf(await list(admin.cookie, '?unread=true')), [theirs]);
   });
 
-  it('are for people, not for keys', async () => {
+  it('are available to users, not to keys', async () => {
     assertProblem(await world.send('GET', '/api/v1/notifications'), 403, 'forbidden');
     assertProblem(await world.send('GET', '/api/v1/notifications', { key: null }), 401, 'unauthenticated');
   });
 
-  it('are asked for in the declared way', async () => {
+  it('cannot be listed with invalid parameters', async () => {
     for (const query of ['?unread=yes', '?limit=0', '?cursor=x', '?kind=all']) {
       assertProblem(await list(owner.cookie, query), 400, 'bad_request');
     }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { assertProblem } from './problems.ts';
 import { type Sent, useWorld } from '../support/world.ts';
 
-/** Requests in the right form that say what nobody usually says. */
-describe('an odd request', () => {
+/** Well-formed requests with unusual values. */
+describe('an unusual request', () => {
   const world = useWorld();
   let owner: Sent;
   let webhook: string;
@@ -13,7 +13,7 @@ describe('an odd request', () => {
     webhook = (await world.send('POST', '/api/v1/webhooks', { ...owner, body })).json.id;
   });
 
-  it('may ask for times before and behind all that can be kept', async () => {
+  it('can contain times outside the storable range', async () => {
     const times = ['0000-01-01T00:00:00Z', '0212-07-26T12:28:10.9792+17:56', '9999-12-31T23:59:59-20:00'];
     for (const path of ['/api/v1/tasks', `/api/v1/webhooks/${webhook}/deliveries`]) {
       for (const name of ['created_after', 'created_before']) {
@@ -30,13 +30,13 @@ describe('an odd request', () => {
     }
   });
 
-  it('is refused where it looks for metadata that none can have', async () => {
+  it('is rejected with a metadata filter that contains NUL', async () => {
     for (const query of ['metadata.a=%00', 'metadata.%00=a']) {
       assertProblem(await world.send('GET', `/api/v1/tasks?${query}`), 400, 'bad_request');
     }
   });
 
-  it('may look for metadata that reads like a number and is none', async () => {
+  it('can filter by a metadata string that looks like a number', async () => {
     const body = { title: 'One', project_id: world.installation.project_id, metadata: { code: '007' } };
     const { json } = await world.send('POST', '/api/v1/tasks', { body });
     const found = await world.send('GET', '/api/v1/tasks?metadata.code=007');
@@ -47,7 +47,7 @@ describe('an odd request', () => {
     assert.equal((await world.send('GET', '/api/v1/tasks?metadata.code=-01')).json.data.length, 0);
   });
 
-  it('with a method that an address has not hears so, also where a name could stand instead', async () => {
+  it('returns 405 for an unknown method, even if a path parameter would match', async () => {
     for (const [method, path] of [
       ['PATCH', '/api/v1/webhooks/preview'],
       ['GET', '/api/v1/webhooks/preview'],

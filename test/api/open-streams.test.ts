@@ -5,7 +5,7 @@ import { createStreamLimit } from '../../src/api/http/open-streams.ts';
 import { MAX_EVENT_STREAMS } from '../../src/domain/common/limits.ts';
 
 describe('the open event streams of a credential', () => {
-  it('are limited, and each that closes makes room for another one', async () => {
+  it('are limited, and a new one can open when another one closes', async () => {
     const { counted } = createStreamLimit();
     const open = (actor = 'key:a', expiresAt?: Date) =>
       counted(

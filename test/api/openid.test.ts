@@ -9,7 +9,7 @@ import { useOwnWorld, useWorld } from '../support/world.ts';
 
 const newAddress = () => `${randomUUID()}@example.com`;
 
-describe('signing in at an OpenID provider', () => {
+describe('signing in with OpenID', () => {
   let provider: TestProvider;
   const world = useOwnWorld(async () => {
     provider = await startOpenIdProvider();
@@ -34,14 +34,14 @@ describe('signing in at an OpenID provider', () => {
     provider.tampering(null);
   });
 
-  // The service takes itself for localhost; the provider may send back to no other name.
+  // The base URL of the service uses localhost, the only host to which the provider redirects.
   const base = () => world.api.url.replace('127.0.0.1', 'localhost');
   const entities = () => world.database.em.fork();
   const isOurs = (location: URL) => location.origin === base() && !location.pathname.startsWith('/api/');
   const begin = (to?: string) =>
     `${base()}/api/v1/openid/sign-in${to === undefined ? '' : `?to=${encodeURIComponent(to)}`}`;
   const isBack = (location: URL) => location.pathname === '/api/v1/openid/callback';
-  const come = async (
+  const signInAs = async (
     subject: string | null,
     account?: Account,
     { to, browsing = startBrowsing() }: { to?: string; browsing?: Browsing } = {},
@@ -50,14 +50,14 @@ describe('signing in at an OpenID provider', () => {
     const page = await browsing.open(begin(to), isOurs);
     return { page, browsing, cookie: browsing.cookieHeader(base()) };
   };
-  const placeOf = ({ status, location }: Page) => {
+  const pathOf = ({ status, location }: Page) => {
     assert.equal(status, 302);
     assert.equal(location?.origin, base());
     return `${location.pathname}${location.search}${location.hash}`;
   };
   const me = async (cookie: string) => (await world.send('GET', '/api/v1/me', { cookie })).json;
   const assertRefused = async (
-    { page, browsing, cookie }: Awaited<ReturnType<typeof come>>,
+    { page, browsing, cookie }: Awaited<ReturnType<typeof signInAs>>,
     problem: SignInProblem,
   ) => {
     assert.equal(page.location?.pathname, '/sign-in');
@@ -73,36 +73,39 @@ describe('signing in at an OpenID provider', () => {
   const addMember = async (email: string, role = 'viewer') =>
     (await world.send('POST', '/api/v1/members', { ...world.as(owner), body: { email, role } })).json;
 
-  it('works once the provider is there, which may be long after the start', async () => {
+  it('works when the provider becomes available after the start', async () => {
     await assertRefused(
-      await come('early', { email: newAddress(), email_verified: true }),
+      await signInAs('early', { email: newAddress(), email_verified: true }),
       'openid_unavailable',
     );
     assert.equal((await world.send('GET', '/health/live', { key: null })).status, 200);
     provider.open(`${base()}/api/v1/openid/callback`);
-    const { page } = await come('early', { email: 'early@acme.example', email_verified: true });
-    assert.equal(placeOf(page), '/');
+    const { page } = await signInAs('early', { email: 'early@acme.example', email_verified: true });
+    assert.equal(pathOf(page), '/');
   });
 
-  it('is offered by its name', async () => {
+  it('is offered with the name of the provider', async () => {
     const { json } = await world.send('GET', '/api/v1/sign-in-options', { key: null });
     assert.deepEqual(json, { password: true, openid: { name: 'Acme' } });
   });
 
-  describe('lets in', () => {
-    it('a member by the verified address, and from then on by issuer and subject', async () => {
+  describe('accepts', () => {
+    it('a member by the verified email address, and later by issuer and subject', async () => {
       const email = newAddress();
       const { id } = await addMember(email);
-      const first = await come(
+      const first = await signInAs(
         `sub-${email}`,
         { email: email.toUpperCase(), email_verified: true },
         { to: '/orchestration?state=failed#top' },
       );
-      assert.equal(placeOf(first.page), '/orchestration?state=failed#top');
+      assert.equal(pathOf(first.page), '/orchestration?state=failed#top');
       assert.deepEqual([(await me(first.cookie)).user.id, (await me(first.cookie)).role], [id, 'viewer']);
       const identity = await entities().findOneOrFail(Identity, { user_id: id });
       assert.deepEqual([identity.issuer, identity.subject], [provider.issuer, `sub-${email}`]);
-      const again = await come(`sub-${email}`, { email: 'renamed@elsewhere.example', email_verified: false });
+      const again = await signInAs(`sub-${email}`, {
+        email: 'renamed@elsewhere.example',
+        email_verified: false,
+      });
       assert.equal((await me(again.cookie)).user.id, id);
       const { json } = await world.send('GET', '/api/v1/audit-log?limit=20', { cookie: owner });
       const [started, linked] = ['session.started', 'person.openid_linked'].map((action) =>
@@ -114,10 +117,10 @@ describe('signing in at an OpenID provider', () => {
       assert.deepEqual([started.detail, linked.detail], [{ by: 'openid' }, { issuer: provider.issuer }]);
     });
 
-    it('who is invited, as what, without the link', async () => {
+    it('an invited user with the invited role, without the link', async () => {
       const email = newAddress();
       const invitation = await invite(email, 'admin');
-      const { cookie } = await come(`sub-${email}`, { email, email_verified: true, name: 'Ada L.' });
+      const { cookie } = await signInAs(`sub-${email}`, { email, email_verified: true, name: 'Ada L.' });
       const { user, role } = await me(cookie);
       assert.deepEqual([user.email, user.name, role], [email, 'Ada L.', 'admin']);
       const { json } = await world.send('GET', '/api/v1/invitations?status=accepted', { cookie: owner });
@@ -128,37 +131,37 @@ describe('signing in at an OpenID provider', () => {
       assert.equal(refused.json.code, 'invalid_state');
     });
 
-    it('who has an address of an allowed domain', async () => {
-      const { cookie } = await come('new-at-acme', { email: 'Bob@Acme.Example', email_verified: true });
+    it('a user with an email address of an allowed domain', async () => {
+      const { cookie } = await signInAs('new-at-acme', { email: 'Bob@Acme.Example', email_verified: true });
       const { user, role } = await me(cookie);
       assert.deepEqual([user.email, user.name, role], ['bob@acme.example', 'bob', 'member']);
     });
 
-    it('in a cookie that scripts and other sites do not get', async () => {
-      const { page } = await come('new-at-acme', { email: 'bob@acme.example', email_verified: true });
+    it('a user, and sets an HttpOnly session cookie with SameSite=Lax', async () => {
+      const { page } = await signInAs('new-at-acme', { email: 'bob@acme.example', email_verified: true });
       const [session, dropped] = page.headers.getSetCookie();
       assert.match(session ?? '', /^baton_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax/);
       assert.match(dropped ?? '', /^baton_openid_[\w-]{8}=; .*Max-Age=0/);
       assert.equal(page.headers.get('cache-control'), 'no-store');
     });
 
-    it('two tabs of one browser', async () => {
+    it('two simultaneous sign-ins in one browser', async () => {
       const browsing = startBrowsing();
       provider.signsIn('new-at-acme', { email: 'bob@acme.example', email_verified: true });
       const one = await browsing.open(begin('/one'), isBack);
       const two = await browsing.open(begin('/two'), isBack);
-      assert.equal(placeOf(await browsing.open(one.location?.href ?? '', isOurs)), '/one');
-      assert.equal(placeOf(await browsing.open(two.location?.href ?? '', isOurs)), '/two');
+      assert.equal(pathOf(await browsing.open(one.location?.href ?? '', isOurs)), '/one');
+      assert.equal(pathOf(await browsing.open(two.location?.href ?? '', isOurs)), '/two');
     });
   });
 
-  describe('lets nobody in', () => {
-    it('whom nobody has invited, and stores nothing of them', async () => {
+  describe('rejects', () => {
+    it('a user without an invitation, and stores nothing about them', async () => {
       const email = newAddress();
-      await assertRefused(await come(`sub-${email}`, { email, email_verified: true }), 'not_invited');
+      await assertRefused(await signInAs(`sub-${email}`, { email, email_verified: true }), 'not_invited');
       for (const almost of ['eve@acme.example.evil.example', 'eve@xacme.example', 'eve@sub.acme.example']) {
         await assertRefused(
-          await come(`sub-${almost}`, { email: almost, email_verified: true }),
+          await signInAs(`sub-${almost}`, { email: almost, email_verified: true }),
           'not_invited',
         );
       }
@@ -166,7 +169,7 @@ describe('signing in at an OpenID provider', () => {
       assert.equal(await entities().count(Identity, { subject: `sub-${email}` }), 0);
     });
 
-    it('by an address that the provider does not vouch for', async () => {
+    it('an unverified email address', async () => {
       const email = newAddress();
       await addMember(email, 'admin');
       const unverified: Account[] = [
@@ -177,47 +180,47 @@ describe('signing in at an OpenID provider', () => {
         { email_verified: true },
       ];
       for (const account of unverified) {
-        await assertRefused(await come(randomUUID(), account), 'email_not_verified');
+        await assertRefused(await signInAs(randomUUID(), account), 'email_not_verified');
       }
-      // The Kelvin sign becomes a k in lower case.
+      // The lower case of the Kelvin sign is k.
       await addMember('king@example.com');
       const lookalike = { email: '\u212Aing@example.com', email_verified: true };
-      await assertRefused(await come(randomUUID(), lookalike), 'email_not_verified');
+      await assertRefused(await signInAs(randomUUID(), lookalike), 'email_not_verified');
     });
 
-    it('to whose account another one of the provider is linked', async () => {
+    it('a user whose account is linked to another identity', async () => {
       const email = newAddress();
       await addMember(email, 'admin');
-      await come('the-first', { email, email_verified: true });
-      await assertRefused(await come('the-second', { email, email_verified: true }), 'linked_otherwise');
+      await signInAs('the-first', { email, email_verified: true });
+      await assertRefused(await signInAs('the-second', { email, email_verified: true }), 'linked_otherwise');
     });
 
-    it('who is no member any more, until invited again', async () => {
+    it('a removed member, until they are invited again', async () => {
       const email = newAddress();
       const { id } = await addMember(email);
-      const { cookie } = await come(`sub-${email}`, { email, email_verified: true });
+      const { cookie } = await signInAs(`sub-${email}`, { email, email_verified: true });
       await world.send('DELETE', `/api/v1/members/${id}`, world.as(owner));
       assert.equal((await world.send('GET', '/api/v1/session', { cookie })).status, 401);
-      await assertRefused(await come(`sub-${email}`, { email, email_verified: true }), 'not_invited');
+      await assertRefused(await signInAs(`sub-${email}`, { email, email_verified: true }), 'not_invited');
       await invite(email, 'viewer');
-      const again = await come(`sub-${email}`, { email, email_verified: true });
+      const again = await signInAs(`sub-${email}`, { email, email_verified: true });
       assert.equal((await me(again.cookie)).role, 'viewer');
     });
 
-    it('by an invitation that was revoked or has expired', async () => {
+    it('a user with a revoked invitation', async () => {
       const email = newAddress();
       const { id } = await invite(email);
       await world.send('DELETE', `/api/v1/invitations/${id}`, world.as(owner));
-      await assertRefused(await come(`sub-${email}`, { email, email_verified: true }), 'not_invited');
+      await assertRefused(await signInAs(`sub-${email}`, { email, email_verified: true }), 'not_invited');
     });
 
-    it('who cancels at the provider', async () => {
-      const visit = await come(null, {}, { to: '/settings/members' });
+    it('a user who cancels at the provider', async () => {
+      const visit = await signInAs(null, {}, { to: '/settings/members' });
       await assertRefused(visit, 'openid_refused');
       assert.equal(visit.page.location?.searchParams.get('to'), '/settings/members');
     });
 
-    it('while the provider is away, or goes away in the middle', async () => {
+    it('a user if the provider becomes unavailable during the sign-in', async () => {
       const browsing = startBrowsing();
       provider.signsIn('new-at-acme', { email: 'bob@acme.example', email_verified: true });
       const there = await browsing.open(begin(), isBack);
@@ -228,11 +231,11 @@ describe('signing in at an OpenID provider', () => {
     });
   });
 
-  describe('is not deceived', () => {
+  describe('is protected against', () => {
     const account = { email: 'bob@acme.example', email_verified: true };
     const claims = (token: unknown) => decodeJwt(String(token));
 
-    it('by an ID token of another signer, unsigned, for another, or of another sign-in', async () => {
+    it('an ID token that is missing, unsigned, or of another signer, audience or nonce', async () => {
       const { privateKey } = await generateKeyPair('RS256');
       const signed = (members: object) => async (answer: Record<string, unknown>) => ({
         ...answer,
@@ -255,21 +258,21 @@ describe('signing in at an OpenID provider', () => {
         without,
       ]) {
         provider.tampering(change);
-        await assertRefused(await come('new-at-acme', account), 'openid_failed');
+        await assertRefused(await signInAs('new-at-acme', account), 'openid_failed');
       }
     });
 
-    it('by an ID token of another sign-in of the same client', async () => {
+    it('an ID token of another sign-in of the same client', async () => {
       let old: unknown = null;
       provider.tampering((answer) => {
         old ??= answer['id_token'];
         return { ...answer, id_token: old };
       });
-      assert.equal(placeOf((await come('new-at-acme', account)).page), '/');
-      await assertRefused(await come('new-at-acme', account), 'openid_failed');
+      assert.equal(pathOf((await signInAs('new-at-acme', account)).page), '/');
+      await assertRefused(await signInAs('new-at-acme', account), 'openid_failed');
     });
 
-    it('by an answer that another browser has begun, or nobody', async () => {
+    it('a callback that was not started in this browser', async () => {
       provider.signsIn('new-at-acme', account);
       const { location } = await startBrowsing().open(begin(), isBack);
       const [victim, before] = [startBrowsing(), provider.redeemed];
@@ -281,11 +284,11 @@ describe('signing in at an OpenID provider', () => {
         const page = await victim.open(url, isOurs);
         assert.equal(page.location?.searchParams.get('problem'), 'openid_expired');
       }
-      assert.equal(provider.redeemed, before, 'the provider was not even asked');
+      assert.equal(provider.redeemed, before, 'the provider receives no request');
       assert.equal(victim.cookies(base()).size, 0);
     });
 
-    it('by another state, another code, or the same answer twice', async () => {
+    it('a changed state, a changed code, and a repeated callback', async () => {
       provider.signsIn('new-at-acme', account);
       const browsing = startBrowsing();
       const back = async () => (await browsing.open(begin(), isBack)).location as URL;
@@ -309,7 +312,7 @@ describe('signing in at an OpenID provider', () => {
       assert.equal(await problem(doubled), 'openid_failed');
     });
 
-    it('by an answer in the name of another provider', async () => {
+    it('a callback with another issuer', async () => {
       provider.signsIn('new-at-acme', account);
       const browsing = startBrowsing();
       const { location } = await browsing.open(begin(), isBack);
@@ -318,7 +321,7 @@ describe('signing in at an OpenID provider', () => {
       assert.equal(page.location?.searchParams.get('problem'), 'openid_failed');
     });
 
-    it('into leading somebody to another address', async () => {
+    it('redirects to other origins', async () => {
       for (const to of [
         'https://evil.example.com/',
         '//evil.example.com',
@@ -328,13 +331,13 @@ describe('signing in at an OpenID provider', () => {
         '/sign-in',
         '/api/v1/openid/sign-in',
       ]) {
-        const { page } = await come('new-at-acme', account, { to });
-        assert.equal(placeOf(page), '/', to);
+        const { page } = await signInAs('new-at-acme', account, { to });
+        assert.equal(pathOf(page), '/', to);
       }
     });
   });
 
-  it('uses PKCE, a state and a nonce, anew each time', async () => {
+  it('uses PKCE, a state and a nonce, with new values each time', async () => {
     const urls = await Promise.all(
       [0, 1].map(async () => (await startBrowsing().open(begin(), () => true)).location as URL),
     );
@@ -366,10 +369,10 @@ describe('signing in at an OpenID provider', () => {
     }
   });
 
-  it('keeps members’ roles and passwords as they are', async () => {
+  it('does not change the roles and passwords of members', async () => {
     const email = newAddress();
     const { id, initial_password: password } = await addMember(email, 'member');
-    await come(`sub-${email}`, { email, email_verified: true });
+    await signInAs(`sub-${email}`, { email, email_verified: true });
     const member = await entities().findOneOrFail(Member, { user_id: id });
     assert.equal(member.role, 'member');
     assert.ok(await world.signIn(email, password));
@@ -390,7 +393,7 @@ describe('a public client of an OpenID provider', () => {
   });
   after(() => provider?.close());
 
-  it('signs in with PKCE alone, as often a minute as the configuration allows', async () => {
+  it('signs in with PKCE alone, within the limit of sign-ins per minute', async () => {
     const base = world.api.url.replace('127.0.0.1', 'localhost');
     provider.open(`${base}/api/v1/openid/callback`);
     provider.signsIn('ann', { email: 'ann@acme.example', email_verified: true });
@@ -404,10 +407,10 @@ describe('a public client of an OpenID provider', () => {
   });
 });
 
-describe('without an OpenID provider', () => {
+describe('a service without an OpenID provider', () => {
   const world = useWorld();
 
-  it('nobody is offered one, and its addresses say so', async () => {
+  it('offers no OpenID sign-in, and redirects its URLs to the sign-in page', async () => {
     const { json } = await world.send('GET', '/api/v1/sign-in-options', { key: null });
     assert.deepEqual(json, { password: true, openid: null });
     for (const path of ['sign-in', 'callback']) {

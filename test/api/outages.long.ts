@@ -25,7 +25,7 @@ describe('the API', () => {
     return {
       deliveryWorker: true,
       environment: { MOST_WAITING_TASKS: '5', MOST_WAITING_EVENTS: '20' },
-      // A service whose Temporal is gone takes long to close, so both end after it.
+      // A service without Temporal takes long to close, so both are stopped after it.
       database: { url, drop: stopAll },
       temporalAddress: temporal.running().address,
     };
@@ -72,14 +72,14 @@ describe('the API', () => {
       await eventually('the event group is started', async () => (await countOf(open)) === 0);
       webhook = `/api/v1/webhooks/${(await world.send('POST', '/api/v1/webhooks', { body: plan() })).json.id}`;
       assert.equal((await testWebhook()).status, 200);
-      // What was a test is made a real one, so that there is something to retry and recover.
+      // Changes the test delivery to a real one that can be retried and recovered.
       await sql`update deliveries set test = false, status = 'failed'`.execute(
         queryBuilderOf(world.database),
       );
       await temporal.kill();
     });
 
-    it('accepts submissions and events, says what waits, and refuses signals with 503', async () => {
+    it('accepts submissions and events, reports what waits, and returns 503 for signals', async () => {
       const { status, json } = await world.submit({ metadata: { rehearsal: { steps: 1 } } });
       assert.equal(status, 201);
       accepted.push(json.execution_id);
@@ -90,17 +90,17 @@ describe('the API', () => {
       assert.deepEqual((await publish(event('single'))).json, { id: 'single', duplicate: true });
       assertUnavailable([await world.send('POST', `${run}/pause`)]);
       const ready = await world.send('GET', '/health/ready', { key: null });
-      assert.equal(ready.status, 200, 'it still accepts work');
+      assert.equal(ready.status, 200, 'the API still accepts work');
       assert.equal(ready.json.checks.temporal.status, 'failing');
       assert.equal(ready.json.checks.postgres.status, 'ok');
       assert.deepEqual([ready.json.waiting.tasks.count, ready.json.waiting.events.count], [1, 3]);
-      assert.equal((await world.send('GET', run)).status, 200, 'the projection answers');
+      assert.equal((await world.send('GET', run)).status, 200, 'the run is read from PostgreSQL');
       assert.equal((await world.send('GET', '/health/live', { key: null })).status, 200);
     });
 
-    it('refuses more than may wait with 503 and keeps nothing of it, for each kind of work', async () => {
+    it('returns 503 and stores nothing above the limits of waiting tasks and events', async () => {
       const refused = async (send: () => Promise<Received>, onAccepted: (received: Received) => void) =>
-        await eventually('more is refused', async () => {
+        await eventually('more work is rejected', async () => {
           const received = await send();
           if (received.status === 503) return received;
           onAccepted(received);
@@ -122,7 +122,7 @@ describe('the API', () => {
       assert.equal(await countOf('events where not test'), events);
     });
 
-    it('creates and changes webhooks; what needs sending is refused and changes nothing', async () => {
+    it('creates and changes webhooks, and rejects tests, retries and recoveries without effect', async () => {
       const before = await log();
       const [delivery] = JSON.parse(before).data;
       const retry = world.send('POST', `/api/v1/deliveries/${delivery.id}/retry`);
@@ -132,7 +132,7 @@ describe('the API', () => {
       assert.equal((await world.send('POST', '/api/v1/webhooks', { body: plan() })).status, 201);
     });
 
-    it('recovers by itself', async () => {
+    it('recovers without a restart', async () => {
       await temporal.start();
       for (const id of accepted) await world.reaches(id, 'completed');
       await eventually(
@@ -149,7 +149,7 @@ describe('the API', () => {
   describe('without PostgreSQL', () => {
     before(() => postgres.kill());
 
-    it('answers 503 and says why it is not ready', async () => {
+    it('returns 503 and reports why it is not ready', async () => {
       assertUnavailable(
         await Promise.all([
           world.submit(),
@@ -161,7 +161,7 @@ describe('the API', () => {
       assert.equal((await readiness()).checks.postgres.status, 'failing');
     });
 
-    it('recovers by itself', async () => {
+    it('recovers without a restart', async () => {
       await postgres.start();
       await eventually('submissions are accepted', async () => (await world.submit()).status === 201);
       await eventually('events are accepted', async () => (await publish(event())).status === 202);

@@ -15,14 +15,14 @@ describe('wrong passwords of one account', () => {
     return { tries, pass: (seconds: number) => void (now += seconds * 1_000) };
   }
 
-  it('from one address do not keep the person at another address from signing in', async () => {
+  it('from one IP address do not prevent a sign-in from another one', async () => {
     const { tries } = attempts();
     for (let n = 0; n < WRONG_PASSWORDS; n += 1) assert.equal(await tries('198.51.100.1', false), false);
     assert.equal(await tries('198.51.100.1', true), 'rate_limited');
     assert.equal(await tries('203.0.113.9', true), true);
   });
 
-  it('from many addresses are limited, too, for seconds', async () => {
+  it('from many IP addresses are limited together for some seconds', async () => {
     const { tries, pass } = attempts();
     for (let n = 0; n < WRONG_PASSWORDS_OF_ACCOUNT; n += 1)
       assert.equal(await tries(`10.0.0.${n}`, false), false);
@@ -31,7 +31,7 @@ describe('wrong passwords of one account', () => {
     assert.equal(await tries('203.0.113.9', true), true);
   });
 
-  it('are forgotten at their address after the right one', async () => {
+  it('are reset for an IP address by the correct password', async () => {
     const { tries } = attempts();
     for (let round = 0; round < 10; round += 1) {
       for (let n = 0; n < WRONG_PASSWORDS - 1; n += 1) await tries('198.51.100.1', false);

@@ -22,7 +22,7 @@ describe('changing a password', () => {
   const isAlive = async (cookie: string) =>
     (await world.send('GET', '/api/v1/session', { cookie })).status === 200;
 
-  it('ends all other sessions and gives this one a new cookie', async () => {
+  it('ends all other sessions, and sets a new cookie for this one', async () => {
     const here = await addPerson(world, owner, 'member');
     const email = await emailOf(here);
     const there = await world.signIn(email);
@@ -38,7 +38,7 @@ describe('changing a password', () => {
     assert.ok(await world.signIn(email, NEW));
   });
 
-  it('leaves a trace in the audit log, without a password', async () => {
+  it('is recorded in the audit log, without passwords', async () => {
     const cookie = await addPerson(world, owner, 'viewer');
     await change(cookie, PASSWORD, NEW);
     const { json, text } = await world.send('GET', '/api/v1/audit-log', { cookie: owner });
@@ -48,7 +48,7 @@ describe('changing a password', () => {
       assert.ok(!text.includes(secret) && !world.logged().includes(secret));
   });
 
-  it('is refused with a wrong one, a short one and the same one, and then nothing changes', async () => {
+  it('is rejected with a wrong current password or an invalid new one', async () => {
     const cookie = await addPerson(world, owner, 'viewer');
     const refusals: [unknown, unknown, string, string][] = [
       ['wrong', NEW, '/current_password', 'not_allowed'],
@@ -69,7 +69,7 @@ describe('changing a password', () => {
     assert.ok(await world.signIn(await emailOf(cookie)));
   });
 
-  it('needs a session and a page of ours', async () => {
+  it('requires a session and the Origin of the service', async () => {
     const body = { current_password: PASSWORD, new_password: NEW };
     const put = (sent: object) => world.send('PUT', '/api/v1/me/password', { ...sent, body });
     assertProblem(await put({}), 403, 'forbidden');
@@ -80,7 +80,7 @@ describe('changing a password', () => {
     assert.ok(await isAlive(owner));
   });
 
-  it('done twice at once happens once', async () => {
+  it('succeeds once if it is done twice simultaneously', async () => {
     const here = await addPerson(world, owner, 'member');
     const there = await world.signIn(await emailOf(here));
     const outcomes = await Promise.all([change(here, PASSWORD, NEW), change(there, PASSWORD, `${NEW} too`)]);
@@ -89,7 +89,7 @@ describe('changing a password', () => {
     assert.ok([401, 409, 422].includes(statuses[1] ?? 0), String(statuses));
   });
 
-  it('lets no sign-in with the old one slip in behind it', async () => {
+  it('leaves no session of a simultaneous sign-in with the old password', async () => {
     const here = await addPerson(world, owner, 'member');
     const email = await emailOf(here);
     const [changed, ...signedIn] = await Promise.all([
@@ -100,7 +100,7 @@ describe('changing a password', () => {
     for (const cookie of signedIn) assert.ok(cookie === null || !(await isAlive(cookie)));
   });
 
-  it('is slowed down together with signing in, for the account', async () => {
+  it('shares the rate limit of the account with signing in', async () => {
     const cookie = await addPerson(world, owner, 'viewer');
     const email = await emailOf(cookie);
     for (let count = 0; count < 10; count += 1)
@@ -109,6 +109,6 @@ describe('changing a password', () => {
     assertProblem(refused, 429, 'rate_limited');
     assert.ok(Number(refused.headers.get('retry-after')) <= 60);
     await assert.rejects(world.signIn(email), /rate_limited/);
-    assert.ok(await isAlive(cookie), 'who is signed in stays so');
+    assert.ok(await isAlive(cookie), 'the session remains valid');
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Received } from '../support/world.ts';
 
-/** Every problem has the same members (RFC 9457 and docs/http-api.md). */
+/** Asserts that a response is a problem with this code and all members (RFC 9457 and docs/http-api.md). */
 export function assertProblem({ status, headers, json }: Received, expected: number, code: string): void {
   assert.equal(`${status} ${json?.code}`, `${expected} ${code}`);
   assert.match(headers.get('content-type') ?? '', /^application\/problem\+json/);
@@ -14,8 +14,8 @@ export function assertProblem({ status, headers, json }: Received, expected: num
 }
 
 /**
- * Asserts that a time in a response was taken between `from` and now, `later` milliseconds apart from it. Times in
- * responses may be cut to whole seconds.
+ * Asserts that a time in a response, minus `later` milliseconds, is between `from` and now. Times in responses can be
+ * truncated to whole seconds.
  */
 export function assertWithin(time: string, from: number, later = 0): void {
   const taken = Date.parse(time) - later;

@@ -13,7 +13,7 @@ type Case = [
   answer: Errors | [status: number, code: string, errors?: undefined],
 ];
 
-/** A submission that would be fine, but for `members`. */
+/** Returns a valid submission with these members. */
 const body =
   (members: Record<string, unknown>) =>
   (world: World): Sent => ({
@@ -43,18 +43,18 @@ const CASES: Case[] = [
     { '/description': 'too_long' },
   ],
   ['no project_id', body({ project_id: undefined }), { '/project_id': 'required' }],
-  ['a project_id that is no UUID', body({ project_id: 'x' }), { '/project_id': 'invalid_format' }],
+  ['a project_id that is not a UUID', body({ project_id: 'x' }), { '/project_id': 'invalid_format' }],
   ['an unknown project', body({ project_id: randomUUID() }), [403, 'project_not_allowed']],
   ['an unknown task_type', body({ task_type: 'epic' }), { '/task_type': 'not_allowed' }],
   ['an http:// callback', callback('http://example.com/'), { '/callback_url': 'not_https' }],
   ['an HTTPS:// callback in capitals', callback('HTTPS://example.com/'), { '/callback_url': 'not_https' }],
   [
-    'a callback to an address of a private network',
+    'a callback to a private IPv4 address',
     callback('https://10.0.0.5/x'),
     { '/callback_url': 'not_allowed' },
   ],
   [
-    'a callback to an IPv6 address of this network',
+    'a callback to a link-local IPv6 address',
     callback('https://[fe80::1]/'),
     { '/callback_url': 'not_allowed' },
   ],
@@ -83,9 +83,9 @@ const CASES: Case[] = [
     { '/metadata': 'too_large' },
   ],
   ['metadata with NUL in a name', body({ metadata: { 'a\u0000': 1 } }), { '/metadata': 'not_storable' }],
-  ['metadata too deep', body({ metadata: { a: nested(70) } }), { '/metadata': 'too_deep' }],
+  ['metadata that is nested too deeply', body({ metadata: { a: nested(70) } }), { '/metadata': 'too_deep' }],
   [
-    'a number that would change',
+    'a number that is not represented exactly',
     (world) =>
       raw(
         `{"title":"x","project_id":"${world.installation.project_id}","metadata":{"id":9007199254740993}}`,
@@ -98,7 +98,7 @@ const CASES: Case[] = [
     { '/metadata/rehearsal/speed': 'unknown_member' },
   ],
   [
-    'a rehearsal with wrong values',
+    'a rehearsal with invalid values',
     rehearsal({ steps: 51, step_ms: '1', fail: { step: 1 } }),
     {
       '/metadata/rehearsal/steps': 'too_large',
@@ -108,7 +108,7 @@ const CASES: Case[] = [
   ],
   ['a rehearsal that is null', rehearsal(null), { '/metadata/rehearsal': 'wrong_type' }],
   [
-    'unknown members, all of them named',
+    'several unknown members',
     (world) =>
       raw(
         `{"title":"x","titel":1,"a/b~":2,"__proto__":{"x":1},"project_id":"${world.installation.project_id}"}`,
@@ -116,7 +116,7 @@ const CASES: Case[] = [
     { '/titel': 'unknown_member', '/a~1b~0': 'unknown_member', '/__proto__': 'unknown_member' },
   ],
   [
-    'several things at once',
+    'several errors at once',
     body({ title: undefined, project_id: '1', callback_url: 'ftp://x', metadata: 1, more: true }),
     {
       '/title': 'required',
@@ -140,7 +140,7 @@ const CASES: Case[] = [
   ],
   ['a body of 1 MiB and a byte', raw(' '.repeat(1_048_577)), [413, 'payload_too_large']],
   [
-    'an answer nobody makes',
+    'an unsupported Accept header',
     (world) => ({ ...body({})(world), headers: { Accept: 'text/html' } }),
     [406, 'not_acceptable'],
   ],
@@ -151,12 +151,12 @@ const CASES: Case[] = [
   ],
 ];
 
-describe('refused submissions', () => {
+describe('POST /api/v1/tasks', () => {
   const world = useWorld();
 
   for (const [title, sent, answer] of CASES) {
     const [status, code, errors] = Array.isArray(answer) ? answer : [422, 'validation_failed', answer];
-    it(`answers ${status} ${code} to ${title}`, async () => {
+    it(`returns ${status} ${code} for ${title}`, async () => {
       const received = await world.send('POST', '/api/v1/tasks', sent(world));
       assertProblem(received, status, code);
       const found = received.json.errors?.map((entry: { pointer: string; code: string }) => [
@@ -167,7 +167,7 @@ describe('refused submissions', () => {
     });
   }
 
-  it('accepts what is just within the limits', async () => {
+  it('accepts values at the limits', async () => {
     const { status } = await world.submit({
       title: '😀'.repeat(200),
       description: 'x'.repeat(100_000),
@@ -177,22 +177,22 @@ describe('refused submissions', () => {
     assert.equal(status, 201);
   });
 
-  it('closes the connection behind a body that is too large, and is still answered when it has no end', async () => {
+  it('returns 413 for an endless body, and closes the connection', async () => {
     const { status, connection } = await endlessBody(world);
     assert.equal(status, 413);
     assert.equal(connection, 'close');
   });
 
-  it('leaves nothing behind of what it refused', async () => {
+  it('stores nothing of rejected submissions', async () => {
     const { json } = await world.send('GET', '/api/v1/tasks');
-    assert.equal(json.data.length, 1, 'only the accepted one');
+    assert.equal(json.data.length, 1, 'only the accepted task is stored');
   });
 });
 
-describe('refused requests', () => {
+describe('the API', () => {
   const world = useWorld();
 
-  it('answers 404 to an unknown run, an id that is no UUID, and an unknown address', async () => {
+  it('returns 404 for an unknown run, an invalid id and an unknown path', async () => {
     for (const path of [
       `/api/v1/tasks/${randomUUID()}`,
       '/api/v1/tasks/x',
@@ -202,13 +202,13 @@ describe('refused requests', () => {
     ]) {
       assertProblem(await world.send('GET', path), 404, 'not_found');
     }
-    for (const wish of ['pause', 'continue', 'cancel']) {
-      assertProblem(await world.send('POST', `/api/v1/tasks/${randomUUID()}/${wish}`), 404, 'not_found');
+    for (const action of ['pause', 'continue', 'cancel']) {
+      assertProblem(await world.send('POST', `/api/v1/tasks/${randomUUID()}/${action}`), 404, 'not_found');
     }
     assertProblem(await world.send('DELETE', `/api/v1/tasks/${randomUUID()}`), 404, 'not_found');
   });
 
-  it('answers 405 with the methods that are allowed', async () => {
+  it('returns 405 with the allowed methods', async () => {
     const received = await world.send('PUT', '/api/v1/tasks');
     assertProblem(received, 405, 'method_not_allowed');
     assert.equal(received.headers.get('allow'), 'GET, HEAD, OPTIONS, POST');
@@ -217,7 +217,7 @@ describe('refused requests', () => {
     assert.equal(options.headers.get('allow'), 'GET, HEAD, OPTIONS, POST');
   });
 
-  it('answers 400 to query parameters that are wrong or unknown, naming them', async () => {
+  it('returns 400 with the names of invalid and unknown query parameters', async () => {
     const { json, ...received } = await world.send(
       'GET',
       '/api/v1/tasks?limit=0&state=done&cursor=x&created_after=today&stat=1',
@@ -240,7 +240,7 @@ function nested(levels: number): unknown {
   return levels === 0 ? 1 : [nested(levels - 1)];
 }
 
-/** Sends a body that never ends, until the answer is there. */
+/** Sends an endless body until there is a response. */
 function endlessBody(world: World): Promise<{ status: number | undefined; connection: string | undefined }> {
   const { promise, resolve, reject } = Promise.withResolvers<{
     status: number | undefined;

@@ -6,15 +6,15 @@ import { text } from 'node:stream/consumers';
 import { answerRefusedRequests } from '../../src/api/http/refused-requests.ts';
 import { useWorld } from '../support/world.ts';
 
-/** Requests that reach no route, because they are not HTTP or too large. */
-describe('a request that the HTTP parser refuses', () => {
+/** Requests that reach no route, because they are not valid HTTP or too large. */
+describe('a request that the HTTP parser rejects', () => {
   const world = useWorld();
 
   const CASES: [what: string, request: string, status: number, code: string][] = [
-    ['no HTTP at all', 'hello\r\n\r\n', 400, 'bad_request'],
+    ['no HTTP', 'hello\r\n\r\n', 400, 'bad_request'],
     ['an unknown method', 'BREW /api/v1/tasks HTTP/1.1\r\nHost: a\r\n\r\n', 400, 'bad_request'],
     [
-      'two lengths',
+      'two content lengths',
       'POST /api/v1/events HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
       400,
       'bad_request',
@@ -27,7 +27,7 @@ describe('a request that the HTTP parser refuses', () => {
     ],
   ];
   for (const [what, request, status, code] of CASES) {
-    it(`gets a problem and a request id: ${what}`, async () => {
+    it(`receives a problem and a request id: ${what}`, async () => {
       const { hostname, port } = new URL(world.api.url);
       const socket = connect({ host: hostname, port: Number(port) });
       socket.write(request);
@@ -44,7 +44,7 @@ describe('a request that the HTTP parser refuses', () => {
 });
 
 describe('a request that does not end', () => {
-  /** A server with short limits, whose handler responds as a test says; and a client that sends half of a body. */
+  /** Starts a server with short timeouts, sends half of a body, and returns the response. */
   async function exchange(onRequest: (response: ServerResponse) => void): Promise<string> {
     const limits = { headersTimeout: 200, requestTimeout: 200, connectionsCheckingInterval: 20 };
     const server = createServer(limits, (_request, response) => onRequest(response));
@@ -59,20 +59,20 @@ describe('a request that does not end', () => {
     socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf');
     const chunks: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => void chunks.push(chunk));
-    // The client neither goes on nor closes its side.
+    // The client neither continues nor closes its side.
     await closed;
     socket.destroy();
     server.close();
     return Buffer.concat(chunks).toString();
   }
 
-  it('gets a problem, and its connection is closed although the client keeps its side open', async () => {
+  it('receives a problem, and its connection is closed even if the client keeps its side open', async () => {
     const answer = await exchange(() => {});
     assert.match(answer, /^HTTP\/1\.1 408 Request Timeout\r\n/);
     assert.match(answer, /"code":"request_timeout"/);
   });
 
-  it('gets no second response within the one that has begun', async () => {
+  it('receives no second response if the first one has started', async () => {
     const answer = await exchange((response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
       response.write(': connected\n\n');

@@ -7,7 +7,7 @@ import { useWorld } from '../support/world.ts';
 
 type Step = { id: string; name: string; status: string; kept?: true; summary: string | null };
 
-describe('running a task again', function () {
+describe('a rerun of a task', function () {
   const world = useWorld();
   const receiver = useCallbackReceiver();
 
@@ -18,7 +18,7 @@ describe('running a task again', function () {
     (await world.submit(members)).json.execution_id;
   const eventsOf = async (id: string) => (await world.send('GET', `/api/v1/tasks/${id}/events`)).json.data;
 
-  /** A run of three steps that was cancelled in the second one, which asks before it works. */
+  /** Creates a run of three steps that was cancelled while the second one asked a question. */
   async function cancelledInTheSecond(members: Record<string, unknown> = {}): Promise<string> {
     const rehearsal = { steps: 3, ask: { step: 2, question: 'May I?' } };
     const id = await submitted({ metadata: { order: 'A-17', rehearsal }, ...members });
@@ -27,14 +27,14 @@ describe('running a task again', function () {
     await world.reaches(id, 'cancelled');
     return id;
   }
-  /** Answers what the second step asks; returns the completed run. */
+  /** Replies to the question of the second step; returns the completed run. */
   async function finished(id: string) {
     await world.reaches(id, 'paused');
     await world.send('POST', `/api/v1/tasks/${id}/continue`, { body: { reason: 'yes' } });
     return await world.reaches(id, 'completed');
   }
 
-  it('keeps the finished steps and does the others', async () => {
+  it('keeps the completed steps, and executes the others', async () => {
     const id = await cancelledInTheSecond();
     const { status, headers, json } = await rerun(id);
     assert.equal(status, 201);
@@ -50,11 +50,11 @@ describe('running a task again', function () {
     const started = (await eventsOf(json.execution_id))
       .filter(({ type }: { type: string }) => type === 'step.started')
       .map(({ data }: { data: { step: Step } }) => data.step.name);
-    assert.deepEqual(started, ['step-2', 'step-3'], 'the kept one is not done again');
+    assert.deepEqual(started, ['step-2', 'step-3'], 'the kept step is not executed again');
     assert.equal(done.output.steps.length, 3);
   });
 
-  it('shows the kept steps as completed from the beginning', async () => {
+  it('shows the kept steps as completed from the start', async () => {
     const id = await cancelledInTheSecond();
     const { json } = await rerun(id);
     await world.reaches(json.execution_id, 'paused');
@@ -73,7 +73,7 @@ describe('running a task again', function () {
     await world.send('POST', `/api/v1/tasks/${json.execution_id}/cancel`);
   });
 
-  it('links both ways', async () => {
+  it('is linked to the earlier run in both directions', async () => {
     const id = await cancelledInTheSecond();
     const { json: first } = await rerun(id);
     const { json: second } = await rerun(id, { from_step: 'step-1' });
@@ -96,7 +96,7 @@ describe('running a task again', function () {
     assert.equal(listed.rerun_of, id);
   });
 
-  it('carries over what was submitted, with a callback and a secret of its own', async () => {
+  it('has the same submission, and sends its own callback', async () => {
     const id = await cancelledInTheSecond({ description: 'Why', callback_url: `${receiver.url}/again` });
     const { json } = await rerun(id);
     const { json: done } = await finished(json.execution_id);
@@ -108,7 +108,7 @@ describe('running a task again', function () {
     assert.equal(JSON.parse(String(request?.body)).execution_id, json.execution_id);
   });
 
-  it('of a run that was taken up before keeps what that one kept', async () => {
+  it('keeps the kept steps of a rerun that it repeats', async () => {
     const id = await cancelledInTheSecond();
     const { json: second } = await rerun(id);
     await finished(second.execution_id);
@@ -120,7 +120,7 @@ describe('running a task again', function () {
     );
   });
 
-  it('keeps what stands beside the step, and does again what comes after it', async () => {
+  it('keeps parallel steps, and repeats later ones', async () => {
     const id = await submitted({ metadata: {} });
     await world.reaches(id, 'completed');
     const { json } = await rerun(id, { from_step: 'test' });
@@ -131,7 +131,7 @@ describe('running a task again', function () {
     );
   });
 
-  it('plans anew where the run never had a plan', async () => {
+  it('creates a new plan if the earlier run had none', async () => {
     const id = await submitted({ metadata: { rehearsal: { plan_ms: 60_000 } } });
     await world.reaches(id, 'planning');
     await world.send('POST', `/api/v1/tasks/${id}/cancel`);
@@ -143,13 +143,13 @@ describe('running a task again', function () {
     await world.send('POST', `/api/v1/tasks/${json.execution_id}/cancel`);
   });
 
-  it('is refused while the run goes on', async () => {
+  it('is rejected while the run is open', async () => {
     const id = await submitted({ metadata: { rehearsal: { step_ms: 60_000 } } });
     assertProblem(await rerun(id), 409, 'invalid_state');
     await world.send('POST', `/api/v1/tasks/${id}/cancel`);
   });
 
-  it('names what is wrong with the body', async () => {
+  it('is rejected with the pointer of an invalid member of the body', async () => {
     const id = await cancelledInTheSecond();
     const unknown = await rerun(id, { from_step: 'deploy' });
     assertProblem(unknown, 422, 'validation_failed');
@@ -160,7 +160,7 @@ describe('running a task again', function () {
     }
   });
 
-  it('with an idempotency key makes one run', async () => {
+  it('is created once for the same idempotency key', async () => {
     const id = await cancelledInTheSecond();
     const headers = { 'Idempotency-Key': randomUUID() };
     const first = await rerun(id, {}, { headers });
@@ -170,7 +170,7 @@ describe('running a task again', function () {
     assert.equal((await read(id)).reruns.length, 1);
   });
 
-  it('is for who may submit, and shows nothing to strangers', async () => {
+  it('requires permission to submit, and returns 404 for other workspaces', async () => {
     const id = await cancelledInTheSecond();
     const owner = await world.signIn();
     const viewer = await addPerson(world, owner, 'viewer');
@@ -180,7 +180,7 @@ describe('running a task again', function () {
     assertProblem(await rerun(randomUUID()), 404, 'not_found');
   });
 
-  it('outlives the erasing of the run it takes up', async () => {
+  it('remains after the earlier run is erased', async () => {
     const id = await cancelledInTheSecond();
     const { json } = await rerun(id);
     assert.equal((await world.send('DELETE', `/api/v1/tasks/${id}`)).status, 204);

@@ -13,7 +13,7 @@ describe('sessions', () => {
   const me = (cookie: string) => world.send('GET', '/api/v1/session', { cookie });
   const list = async (cookie: string) => (await world.send('GET', '/api/v1/sessions', { cookie })).json.data;
 
-  it('end all together but the one that asks, and nobody else’s', async () => {
+  it('can all be ended except the current one, without those of other users', async () => {
     const here = await addPerson(world, owner, 'viewer');
     const { email } = (await me(here)).json.user;
     const others = [await world.signIn(email), await world.signIn(email)];
@@ -32,7 +32,7 @@ describe('sessions', () => {
     assert.deepEqual([json.data[0].action, json.data[0].detail], ['session.others_ended', { count: 2 }]);
   });
 
-  it('of somebody else can not be ended, nor told from none', async () => {
+  it('of other users cannot be ended, and return 404', async () => {
     const other = await addPerson(world, owner, 'viewer');
     const [session] = await list(other);
     const refused = await world.send('DELETE', `/api/v1/sessions/${session.id}`, world.as(owner));
@@ -40,7 +40,7 @@ describe('sessions', () => {
     assert.equal((await me(other)).status, 200);
   });
 
-  it('show from where, and never the cookie', async () => {
+  it('are listed with IP address and user agent, without the cookie', async () => {
     const cookie = await addPerson(world, owner, 'viewer');
     const { text } = await world.send('GET', '/api/v1/sessions', { cookie });
     assert.ok(!text.includes(cookie.split('=')[1] ?? ''));
@@ -49,7 +49,7 @@ describe('sessions', () => {
     assert.equal(typeof session.user_agent, 'string');
   });
 
-  it('do what the role allows now, and end with the membership', async () => {
+  it('have the permissions of the current role, and end with the membership', async () => {
     const cookie = await addPerson(world, owner, 'viewer');
     const { id } = (await me(cookie)).json.user;
     const { json: made } = await world.send('POST', '/api/v1/tokens', {
@@ -65,7 +65,7 @@ describe('sessions', () => {
       world.send('PATCH', `/api/v1/members/${id}`, { ...world.as(owner), body: { role } });
     assert.deepEqual(await submit(), [403, 403]);
     await setRole('member');
-    assert.deepEqual(await submit(), [201, 403], 'a token never allows more than when it was made');
+    assert.deepEqual(await submit(), [201, 403], 'a token never allows more than at its creation');
     await setRole('viewer');
     assert.deepEqual(await submit(), [403, 403]);
     await world.send('DELETE', `/api/v1/members/${id}`, world.as(owner));
@@ -74,7 +74,7 @@ describe('sessions', () => {
   });
 
   for (const [what, end] of [
-    ['they end', (cookie: string) => world.send('DELETE', '/api/v1/session', world.as(cookie))],
+    ['they are ended', (cookie: string) => world.send('DELETE', '/api/v1/session', world.as(cookie))],
     [
       'the password changes',
       (cookie: string) =>
@@ -84,7 +84,7 @@ describe('sessions', () => {
         }),
     ],
   ] as const) {
-    it(`take their tokens and open event streams with them when ${what}`, async () => {
+    it(`invalidate their tokens and close their event streams when ${what}`, async () => {
       const cookie = await addPerson(world, owner, 'member');
       const { json: made } = await world.send('POST', '/api/v1/tokens', {
         ...world.as(cookie),
@@ -118,7 +118,7 @@ describe('sessions', () => {
     assertProblem(await me(cookie), 401, 'unauthenticated');
   });
 
-  it('may change something behind a proxy that rewrites the host, if the browser says that the page is ours', async () => {
+  it('allow changes with another Origin if Sec-Fetch-Site is same-origin', async () => {
     const sent = (site: string) => ({
       cookie: owner,
       headers: { Origin: 'https://inner.example.com', 'Sec-Fetch-Site': site },
@@ -130,7 +130,7 @@ describe('sessions', () => {
       assertProblem(await change(site), 403, 'forbidden');
   });
 
-  it('change nothing for a page of somebody else, whatever the operation', async () => {
+  it('return 403 for every change with a foreign Origin', async () => {
     const { json: document } = await world.send('GET', '/api/v1/openapi.json');
     const id = '00000000-0000-7000-8000-000000000000';
     let tried = 0;

@@ -4,7 +4,7 @@ import { addPerson } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
 import { PASSWORD, useWorld } from '../support/world.ts';
 
-describe('guessing passwords', () => {
+describe('wrong passwords', () => {
   const world = useWorld();
   let owner: string;
   before(async () => {
@@ -17,17 +17,17 @@ describe('guessing passwords', () => {
     const cookie = await addPerson(world, owner, 'viewer');
     return (await world.send('GET', '/api/v1/session', { cookie })).json.user.email as string;
   };
-  /** Guesses until it is refused; answers after how many. */
+  /** Tries wrong passwords until the response is 429; returns their number. */
   const guess = async (email: string) => {
     for (let count = 0; count < 20; count += 1) {
       const received = await signIn(email, 'wrong');
       if (received.status === 429) return { count, received };
       assertProblem(received, 401, 'unauthenticated');
     }
-    throw new Error('nobody was slowed down');
+    throw new Error('the attempts were not limited');
   };
 
-  it('of one account stops after ten, even with the right one', async () => {
+  it('block an account after ten attempts, even for the correct one', async () => {
     const email = await person();
     const { count, received } = await guess(email);
     assert.equal(count, 10);
@@ -38,19 +38,19 @@ describe('guessing passwords', () => {
     assert.equal(
       (await signIn(world.installation.admin_email, PASSWORD)).status,
       201,
-      'others are not touched',
+      'other accounts are not blocked',
     );
   });
 
-  it('of an account that does not exist stops in the same way, with the same words', async () => {
-    const nobody = await guess('nobody@example.com');
-    const somebody = await guess(await person());
-    assert.equal(nobody.count, somebody.count);
+  it('block an unknown account in the same way, with the same message', async () => {
+    const unknown = await guess('nobody@example.com');
+    const known = await guess(await person());
+    assert.equal(unknown.count, known.count);
     const words = (text: string) => text.replace(/\d+ s/, 'N s');
-    assert.equal(words(nobody.received.json.detail), words(somebody.received.json.detail));
+    assert.equal(words(unknown.received.json.detail), words(known.received.json.detail));
   });
 
-  it('is forgiven by the right one', async () => {
+  it('are reset by the correct one', async () => {
     const email = await person();
     for (let round = 0; round < 3; round += 1) {
       for (let count = 0; count < 9; count += 1) await signIn(email, 'wrong');
@@ -58,13 +58,13 @@ describe('guessing passwords', () => {
     }
   });
 
-  it('all at once gets no more than one by one', async () => {
+  it('are limited even if they are sent simultaneously', async () => {
     const email = await person();
     const outcomes = await Promise.all(Array.from({ length: 30 }, () => signIn(email, 'wrong')));
     assert.equal(outcomes.filter(({ status }) => status === 401).length, 10);
   });
 
-  it('computes as many hashes for an unknown account as for a known one, so that the time reveals nothing', async () => {
+  it('cause the same number of hashes for known and unknown accounts', async () => {
     const email = await person();
     assert.equal(await hashesOf(() => signIn(email, 'wrong')), 1);
     assert.equal(await hashesOf(() => signIn('unknown@example.com', 'wrong')), 1);

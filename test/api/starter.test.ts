@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { createStarter } from '../../src/api/starter.ts';
 import { EngineUnavailable } from '../../src/temporal/task-control.ts';
 
-/** A starter of numbers, whose starts end when the test says so. */
+/** Creates a starter of numbers, and a function that ends a start. */
 function numbers(options: { concurrency?: number; batch?: number; restMs?: number } = {}) {
   const started: number[][] = [];
   const open: PromiseWithResolvers<void>[] = [];
@@ -20,7 +20,7 @@ function numbers(options: { concurrency?: number; batch?: number; restMs?: numbe
     what: 'numbers',
     log: pino({ level: 'silent' }),
   });
-  /** Ends the oldest start in progress, and lets what follows from it happen. */
+  /** Ends the oldest start in progress, and waits until its effects have happened. */
   const end = async (error?: Error): Promise<void> => {
     const oldest = open.shift();
     if (error) oldest?.reject(error);
@@ -33,7 +33,7 @@ function numbers(options: { concurrency?: number; batch?: number; restMs?: numbe
 describe('a starter of stored work', () => {
   const outage = new Error('Temporal is unavailable');
 
-  it('starts an item at once when idle, and then all items that arrived during that start together', async () => {
+  it('starts an item immediately when idle, and then all later items together', async () => {
     const { starter, started, end } = numbers();
     for (const number of [1, 2, 3]) starter.add(number);
     assert.deepEqual(started, [[1]]);
@@ -43,7 +43,7 @@ describe('a starter of stored work', () => {
     await starter.close();
   });
 
-  it('has at most so many starts in progress, each of a limited size', async () => {
+  it('limits the number of simultaneous starts and their size', async () => {
     const { starter, started, end } = numbers({ concurrency: 2, batch: 2 });
     for (const number of [1, 2, 3, 4, 5]) starter.add(number);
     assert.deepEqual(started, [[1], [2]]);
@@ -56,7 +56,7 @@ describe('a starter of stored work', () => {
     await starter.close();
   });
 
-  it('rests after a start, and then takes all that came', async () => {
+  it('pauses after a start, and then starts all waiting items', async () => {
     const { starter, started, end } = numbers({ restMs: 30 });
     starter.add(1);
     await end();
@@ -69,14 +69,14 @@ describe('a starter of stored work', () => {
     await starter.close();
   });
 
-  it('leaves what waits to the reconciler when a start fails, and tries one at a time until one succeeds', async () => {
+  it('drops waiting items if a start fails, and starts single items until one succeeds', async () => {
     const { starter, started, end } = numbers({ concurrency: 3, batch: 1 });
     for (const number of [1, 2, 3, 4]) starter.add(number);
     await end(outage);
     assert.ok(starter.isBehind());
     await end(outage);
     await end(outage);
-    assert.deepEqual(started, [[1], [2], [3]], '4 is forgotten here');
+    assert.deepEqual(started, [[1], [2], [3]], '4 is dropped');
     for (const number of [5, 6]) starter.add(number);
     assert.deepEqual(started.at(-1), [5]);
     assert.equal(started.length, 4);
@@ -87,7 +87,7 @@ describe('a starter of stored work', () => {
     await starter.close();
   });
 
-  it('goes on with the others when Temporal refuses some', async () => {
+  it('continues with other items if Temporal rejects some', async () => {
     const { starter, started, end } = numbers({ batch: 1 });
     for (const number of [1, 2]) starter.add(number);
     await end(new EngineUnavailable('refused'));
@@ -97,7 +97,7 @@ describe('a starter of stored work', () => {
     await starter.close();
   });
 
-  it('closes when everything is started, without waiting for a Temporal that is away', async () => {
+  it('closes when all items are started, or immediately if Temporal is unavailable', async () => {
     const { starter, started, end } = numbers();
     starter.add(1);
     starter.add(2);

@@ -18,9 +18,9 @@ describe('pause, continue and cancel', () => {
   };
 
   for (const state of ['initializing', 'planning', 'executing'] as const) {
-    it(`hold and release a run that is ${state}, answering with how it looks`, async () => {
+    it(`change a run that is ${state}, and return its new state`, async () => {
       const id = await running(state);
-      const paused = await act(id, 'pause', { reason: 'a look' });
+      const paused = await act(id, 'pause', { reason: 'an inspection' });
       assert.equal(paused.status, 202);
       assert.equal(paused.json.state, 'paused');
       const { json: me } = await world.send('GET', '/api/v1/me');
@@ -68,7 +68,7 @@ describe('pause, continue and cancel', () => {
     assert.equal(json.state, 'cancelled');
   });
 
-  it('show what an agent asks, and continue with the reason as the answer', async () => {
+  it('answer the question of an agent with the reason of continue', async () => {
     const ask = { step: 1, question: 'May I?' };
     const { json: submitted } = await world.submit({ metadata: { rehearsal: { steps: 1, ask } } });
     const path = `/api/v1/tasks/${submitted.execution_id}`;
@@ -81,7 +81,7 @@ describe('pause, continue and cancel', () => {
     await world.reaches(submitted.execution_id, 'completed');
   });
 
-  it('answer only the question that they name', async () => {
+  it('answer only the question with the given id', async () => {
     const ask = { step: 1, question: 'May I?' };
     const { json: submitted } = await world.submit({ metadata: { rehearsal: { steps: 1, ask } } });
     const id = submitted.execution_id;
@@ -94,7 +94,7 @@ describe('pause, continue and cancel', () => {
     await world.reaches(id, 'completed');
   });
 
-  it('are limited to so many pauses of a run, but a cancel is always possible', async () => {
+  it('are limited in number per run, except cancel', async () => {
     const id = await running('executing');
     const statuses = [];
     for (let n = 0; n < RUN_PAUSES.burst + 20; n += 1)
@@ -107,7 +107,7 @@ describe('pause, continue and cancel', () => {
     assert.equal((await act(id, 'cancel')).json.state, 'cancelled');
   });
 
-  it('are refused when the run has ended, but for a cancel of a cancelled one', async () => {
+  it('are rejected after the run has ended, except a repeated cancel', async () => {
     const { json: done } = await world.submit({ metadata: { rehearsal: { steps: 1 } } });
     await world.reaches(done.execution_id, 'completed');
     for (const name of ['pause', 'continue', 'cancel']) {
@@ -119,7 +119,7 @@ describe('pause, continue and cancel', () => {
     for (const name of ['pause', 'continue']) assertProblem(await act(id, name), 409, 'invalid_state');
   });
 
-  it('refuse a body that is wrong', async () => {
+  it('return 422 for an invalid body', async () => {
     const id = await running('planning');
     assertProblem(await act(id, 'pause', { why: 1 }), 422, 'validation_failed');
     assertProblem(await act(id, 'pause', { reason: 'x'.repeat(1_001) }), 422, 'validation_failed');
@@ -127,10 +127,10 @@ describe('pause, continue and cancel', () => {
   });
 });
 
-describe('erasing a task', () => {
+describe('the erasure of a task', () => {
   const world = useWorld();
 
-  it('is refused while it runs, and leaves nothing when it has ended', async () => {
+  it('is rejected while the task runs, and removes it after its end', async () => {
     const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 60_000 } } });
     const path = `/api/v1/tasks/${json.execution_id}`;
     assertProblem(await world.send('DELETE', path), 409, 'invalid_state');

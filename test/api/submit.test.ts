@@ -4,11 +4,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { useWorld } from '../support/world.ts';
 
-describe('submitting and polling a task', () => {
+describe('the task API', () => {
   const world = useWorld();
   const receiver = useCallbackReceiver();
 
-  it('answers 201 with the four members and where to poll', async () => {
+  it('returns 201 with the four members and a Location header', async () => {
     const { status, headers, json } = await world.submit();
     assert.equal(status, 201);
     assert.deepEqual(Object.keys(json), ['execution_id', 'status_url', 'websocket_room', 'callback_secret']);
@@ -19,7 +19,7 @@ describe('submitting and polling a task', () => {
     assert.ok(json.status_url.endsWith(`/api/v1/tasks/${json.execution_id}`));
   });
 
-  it('gives back what was submitted, and the result when the run is done', async () => {
+  it('returns the submitted values, and the result after the run has completed', async () => {
     const metadata = { ticket: 'A-1', nested: { list: [1, 2.5, null, 'é😀'] }, ['__proto__']: 'x' };
     const description = 'Line one\nline two';
     const sent = { title: '  Wünsche ✓', description, task_type: 'bug', metadata };
@@ -36,7 +36,7 @@ describe('submitting and polling a task', () => {
     assert.equal(json.duration_ms, Date.parse(json.completed_at) - Date.parse(json.started_at));
   });
 
-  it('gives back the metadata in its order, also with names that look like numbers', async () => {
+  it('returns the metadata in its order, even if names look like numbers', async () => {
     const metadata = `{"zebra":1,"10":{"b":"\\"json-text\\u00e9","7":[{"x":null,"3":true}]},"2":"a","alpha":-0.5}`;
     const shown = `"metadata":${metadata.replace('\\u00e9', 'é')},`;
     const { project_id } = world.installation;
@@ -54,7 +54,7 @@ describe('submitting and polling a task', () => {
     for (const { text } of answers) assert.ok(text.includes(shown), text);
   });
 
-  it('shows the members of the detail in their fixed order, without the secret', async () => {
+  it('returns the members of a task in a fixed order, without the secret', async () => {
     const { json: submitted } = await world.submit();
     const { text, json } = await world.reaches(submitted.execution_id, 'completed');
     assert.deepEqual(Object.keys(json), DETAIL_ORDER);
@@ -62,7 +62,7 @@ describe('submitting and polling a task', () => {
     assert.ok(!world.logged().includes(submitted.callback_secret));
   });
 
-  it('tells the callback_url, signed with the secret of the 201, and keeps the attempt in the audit log', async () => {
+  it('sends a callback signed with the secret of the 201, and logs the attempt', async () => {
     const { json: submitted } = await world.submit({ callback_url: `${receiver.url}/done?x=1` });
     const [request] = await receiver.receives(1);
     const secret: string = submitted.callback_secret;
@@ -72,14 +72,14 @@ describe('submitting and polling a task', () => {
     assert.equal(request?.headers['x-service-signature'], `sha256=${expected}`);
     const path = `/api/v1/tasks/${submitted.execution_id}`;
     const { json: detail } = await world.send('GET', path);
-    assert.equal(detail.state, 'completed', 'a receiver that polls at once sees the end');
+    assert.equal(detail.state, 'completed', 'the run has ended before its callback is sent');
     const { json: log } = await world.send('GET', `${path}/callbacks`);
     assert.equal(log.data.length, 1);
     assert.equal(log.data[0].request_body, request?.body.toString());
     assert.ok(!JSON.stringify(log).includes(secret));
   });
 
-  it('holds the answer until the state changes when the caller prefers to wait', async () => {
+  it('holds the response to Prefer: wait until the state changes', async () => {
     const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 60_000 } } });
     const path = `/api/v1/tasks/${json.execution_id}`;
     await world.reaches(json.execution_id, 'planning');
@@ -91,7 +91,7 @@ describe('submitting and polling a task', () => {
     assert.equal(later.json.state, 'cancelled');
   });
 
-  it('does not hold the answer about a run that has ended', async () => {
+  it('does not hold the response for a run that has ended', async () => {
     const { json } = await world.submit();
     await world.reaches(json.execution_id, 'completed');
     const running = await world.submit({ metadata: { rehearsal: { plan_ms: 60_000 } } });
@@ -104,7 +104,7 @@ describe('submitting and polling a task', () => {
     await held;
   });
 
-  it('answers as it is when the time to wait is over', async () => {
+  it('returns the current state after the preferred wait', async () => {
     const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 60_000 } } });
     const path = `/api/v1/tasks/${json.execution_id}`;
     await world.reaches(json.execution_id, 'planning');

@@ -7,12 +7,12 @@ import { useWorld } from '../support/world.ts';
 describe('a request that waits for a change', () => {
   const world = useWorld();
 
-  it('is answered at once where the run has changed before its news were subscribed to', async () => {
+  it('returns the new state if the run has changed before the subscription', async () => {
     const id = (await world.submit()).json.execution_id;
     await world.reaches(id, 'completed');
     const row = await findRun(world.database, id);
     assert.ok(row);
-    // Never rings, so that only a look without a ring can find the change.
+    // Never notifies, so that only a read without a notification can find the change.
     const notifications = { subscribe: () => () => {} };
     const deps = { database: world.database, notifications } as unknown as Dependencies;
     const first = { row, view: { ...row, state: 'planning' } } as unknown as Parameters<
@@ -24,17 +24,17 @@ describe('a request that waits for a change', () => {
   });
 
   it('does not miss a notification that arrives while it reads', async () => {
-    let tell = () => {};
+    let notify = () => {};
     const notifications = {
-      subscribe: (_: string, __: string, listener: () => void) => ((tell = listener), () => {}),
+      subscribe: (_: string, __: string, listener: () => void) => ((notify = listener), () => {}),
     };
-    const bell = createFeedSignal(
+    const feedSignal = createFeedSignal(
       { notifications } as unknown as Dependencies,
       'any',
       new AbortController().signal,
     );
-    tell();
-    await bell.wait(3_600_000);
-    bell.close();
+    notify();
+    await feedSignal.wait(3_600_000);
+    feedSignal.close();
   });
 });

@@ -16,7 +16,7 @@ type Row = {
   test?: boolean;
 };
 
-describe('the figures of a webhook', () => {
+describe('the statistics of a webhook', () => {
   const world = useWorld();
   let now: number;
 
@@ -57,7 +57,7 @@ describe('the figures of a webhook', () => {
   const stats = async (id: string, query = '') =>
     (await world.send('GET', `/api/v1/webhooks/${id}/stats${query}`)).json;
 
-  it('counts attempts hour by hour, the last hour last', async () => {
+  it('count attempts by hour, the current hour last', async () => {
     const id = await webhook();
     await delivery(id, { created: 0.5, attempts: [{ ago: 0.5 }] });
     await delivery(id, { created: 2.5, attempts: [{ ago: 2.5, failure: 'timeout' }, { ago: 2.4 }] });
@@ -78,7 +78,7 @@ describe('the figures of a webhook', () => {
     assert.equal(found.hours[0].from, found.from);
   });
 
-  it('counts what is attempted late: by the schedule, once more from its beginning, by hand', async () => {
+  it('count late attempts by the schedule, after a recovery and by hand', async () => {
     const id = await webhook();
     await delivery(id, { created: 38, attempts: [{ ago: 38, failure: 'status' }, { ago: 23.5 }] });
     await delivery(id, {
@@ -92,7 +92,7 @@ describe('the figures of a webhook', () => {
     assert.equal(found.last_delivery_at, ago(1));
   });
 
-  it('tells what came last, what is held, when the next retry is due and how long answers took', async () => {
+  it('include the last attempt, held deliveries, the next retry and response times', async () => {
     const id = await webhook();
     await delivery(id, { created: 2, attempts: [{ ago: 2 }] });
     await delivery(id, { created: 1, attempts: [{ ago: 1, failure: 'timeout' }] });
@@ -119,7 +119,7 @@ describe('the figures of a webhook', () => {
     assert.deepEqual([quiet.last, quiet.held, quiet.next_attempt_at], [null, 0, null]);
   });
 
-  it("leaves out tests, other webhooks' attempts, and what is older", async () => {
+  it('exclude tests, other webhooks and older attempts', async () => {
     const id = await webhook();
     await delivery(id, { created: 1, attempts: [{ ago: 1, trigger: 'test' }], test: true });
     await delivery(await webhook(), { created: 1, attempts: [{ ago: 1 }] });
@@ -132,9 +132,9 @@ describe('the figures of a webhook', () => {
     assert.equal((await stats(id, '?hours=1')).hours.length, 1);
   });
 
-  it('counts very many attempts once for all who ask within a while, and tells of now beside them', async () => {
+  it('cache the counts of many attempts, but not the last attempt', async () => {
     const id = await webhook();
-    // By a connection of its own: one that has checked foreign keys of few rows goes on to check them by reading all rows.
+    // On a separate connection: one with a cached plan for few rows would check the foreign keys by reading all rows.
     await withClient(world.configuration.databaseUrl, (client) =>
       client.query(
         `with many as (
@@ -158,10 +158,10 @@ describe('the figures of a webhook', () => {
     assert.notEqual(first.last.delivery_id, newest);
     assert.equal(later.last.delivery_id, newest);
     assert.equal(later.last_delivery_at, ago(0.1));
-    assert.equal((await stats(id, '?hours=2')).total, 50_001, 'another span is another question');
+    assert.equal((await stats(id, '?hours=2')).total, 50_001, 'another period is counted separately');
   });
 
-  it('is not found for another webhook, and wants a whole number of hours', async () => {
+  it('return 404 for an unknown or deleted webhook, and 400 for invalid hours', async () => {
     const id = await webhook();
     const path = `/api/v1/webhooks/${id}/stats`;
     assert.equal((await world.send('GET', `/api/v1/webhooks/${randomUUID()}/stats`)).status, 404);

@@ -13,7 +13,7 @@ import { type Received, type Sent, useOwnWorld, useWorld } from '../support/worl
 const URL_OF_HOOK = 'https://hooks.example.com/in';
 const PLAN = { name: 'Chat', url: URL_OF_HOOK, events: [{ event: 'issue.created' }] };
 
-describe('webhooks over HTTP', () => {
+describe('webhooks', () => {
   const world = useWorld();
   let owner: string;
   before(async () => {
@@ -40,7 +40,7 @@ describe('webhooks over HTTP', () => {
   };
 
   describe('a new webhook', () => {
-    it('is answered whole, with its address', async () => {
+    it('is returned completely, with its Location', async () => {
       const filters = [
         { field: 'status', changed_to: 'Done' },
         { field: 'priority', values: ['High', 1, true, null] },
@@ -75,14 +75,14 @@ describe('webhooks over HTTP', () => {
       assert.deepEqual((await read(id)).json, received.json);
     });
 
-    it('may say what can be no other', async () => {
+    it('can contain the fixed method and content type', async () => {
       await made({ method: 'POST', content_type: 'application/json', active: false, secret: 's3cret' });
       const { json } = await world.send('GET', '/api/v1/webhooks?limit=1');
       assert.equal(json.data[0].status, 'inactive');
       assert.equal(json.data[0].has_secret, true);
     });
 
-    it('sent again with the same idempotency key is the same one', async () => {
+    it('is created once for the same idempotency key', async () => {
       const headers = { 'Idempotency-Key': randomUUID() };
       const first = await create({ secret: 'a secret' }, { headers });
       const again = await create({ secret: 'a secret' }, { headers });
@@ -92,7 +92,7 @@ describe('webhooks over HTTP', () => {
     });
   });
 
-  describe('a secret that is sent itself', () => {
+  describe('the secret header', () => {
     const CLEAR = 'http://hooks.example.com/in';
     const withHeader = { secret: 'plain', include_secret_header: true };
     const consent = { allow_secret_over_http: true };
@@ -102,7 +102,7 @@ describe('webhooks over HTTP', () => {
       assert.deepEqual([pointer, code], ['/allow_secret_over_http', 'required']);
     };
 
-    it('needs consent to go over http', async () => {
+    it('requires consent for an http URL', async () => {
       assertNeedsConsent(await create({ ...withHeader, url: CLEAR }));
       assertNeedsConsent(await create({ ...withHeader, url: CLEAR, allow_secret_over_http: false }));
       const created = await create({ ...withHeader, ...consent, url: CLEAR });
@@ -112,7 +112,7 @@ describe('webhooks over HTTP', () => {
       assert.equal((await create({ secret: 'plain', url: CLEAR })).status, 201);
     });
 
-    it('needs it again for another address, and not for other changes', async () => {
+    it('requires consent again for another URL, but not for other changes', async () => {
       const { id } = await made({ ...withHeader, ...consent, url: CLEAR });
       assert.equal((await edit(id, { name: 'New name', secret: 'other' })).status, 200);
       assert.equal((await edit(id, { url: CLEAR, include_secret_header: true })).status, 200);
@@ -125,13 +125,13 @@ describe('webhooks over HTTP', () => {
       assert.equal((await edit(other, { include_secret_header: true, ...consent })).status, 200);
     });
 
-    it('needs none on this machine', async () => {
+    it('requires no consent for this machine', async () => {
       for (const host of ['127.0.0.1', '127.8.0.1'])
         assert.equal((await create({ ...withHeader, url: `http://${host}:9/` })).status, 201, host);
     });
   });
 
-  it('are listed newest first, in pages that stay while others come and go', async () => {
+  it('are listed newest first, in stable pages while others are added and deleted', async () => {
     const ids = [];
     for (let count = 0; count < 5; count += 1) ids.unshift((await made({ name: `Number ${count}` })).id);
     const first = await world.send('GET', '/api/v1/webhooks?limit=2');
@@ -149,7 +149,7 @@ describe('webhooks over HTTP', () => {
   });
 
   describe('a change', () => {
-    it('touches what it names', async () => {
+    it('affects only the given members', async () => {
       const before = await made({ secret: 'one' });
       const received = await edit(before.id, { name: 'Mail', url: 'http://other.example.com:8080/x?y=z' });
       assert.equal(received.status, 200);
@@ -160,10 +160,10 @@ describe('webhooks over HTTP', () => {
         updated_at: received.json.updated_at,
       });
       assert.ok(received.json.updated_at > before.updated_at);
-      assert.deepEqual((await edit(before.id, {})).json, received.json, 'nothing named, nothing changed');
+      assert.deepEqual((await edit(before.id, {})).json, received.json, 'an empty change has no effect');
     });
 
-    it('gives, replaces and removes the secret', async () => {
+    it('sets, replaces and removes the secret', async () => {
       const { id } = await made();
       assert.equal((await edit(id, { secret: 'one' })).json.has_secret, true);
       const first = (await stored(id))['secret'];
@@ -173,7 +173,7 @@ describe('webhooks over HTTP', () => {
       assert.equal((await stored(id))['secret'], null);
     });
 
-    it('leaves the secret where an option needs it', async () => {
+    it('cannot remove the secret if an option requires it', async () => {
       const { id } = await made({ secret: 'one', standard_webhooks: true });
       const refused = await edit(id, { secret: null });
       assertProblem(refused, 422, 'validation_failed');
@@ -184,7 +184,7 @@ describe('webhooks over HTTP', () => {
       assert.equal(option.json.errors[0].pointer, '/include_secret_header');
     });
 
-    it('does not put a secret into a header that can not carry it', async () => {
+    it('cannot combine the secret header with a secret that is invalid in it', async () => {
       const { id } = await made({ secret: 'grüße' });
       assertProblem(await edit(id, { include_secret_header: true }), 422, 'validation_failed');
       assert.equal((await edit(id, { include_secret_header: true, secret: 'plain' })).status, 200);
@@ -193,7 +193,7 @@ describe('webhooks over HTTP', () => {
       assert.equal((await edit(id, { include_secret_header: false, secret: 'grüße' })).status, 200);
     });
 
-    it('re-enables what failures disabled, and begins to count anew', async () => {
+    it('re-enables a disabled webhook, and resets its failures', async () => {
       const { id } = await made();
       await sql`update webhooks set consecutive_failures = 10, disabled_at = now(), disabled_reason = 'ten'
         where id = ${id}`.execute(queryBuilderOf(world.database));
@@ -201,7 +201,7 @@ describe('webhooks over HTTP', () => {
       assert.equal(disabled.status, 'disabled');
       assert.equal(disabled.disabled_reason, 'ten');
       const { json: off } = await edit(id, { active: false });
-      assert.equal(off.status, 'disabled', 'switched off it stays disabled as well');
+      assert.equal(off.status, 'disabled', 'an inactive webhook remains disabled');
       const { json: renamed } = await edit(id, { name: 'Still disabled' });
       assert.equal(renamed.status, 'disabled');
       const { json: on } = await edit(id, { active: true });
@@ -213,21 +213,21 @@ describe('webhooks over HTTP', () => {
   });
 
   describe('a rotation', () => {
-    it('makes a secret and shows it once', async () => {
+    it('creates a secret, and returns it once', async () => {
       const { id } = await made();
       const received = await rotate(id);
       assert.equal(received.status, 200);
       assert.match(received.json.secret, /^[0-9a-f]{64}$/);
       assert.equal(received.json.has_secret, true);
-      assert.equal(received.json.previous_secret_until, null, 'there was none before');
+      assert.equal(received.json.previous_secret_until, null, 'there was no previous secret');
       assert.ok(!(await read(id)).text.includes(received.json.secret));
     });
 
-    it('lets the old secret sign for a day, or as long as wished', async () => {
+    it('keeps the previous secret for a day, or for overlap_hours', async () => {
       const { id } = await made({ secret: 'old' });
       let from = Date.now();
       const given = await rotate(id, { secret: 'new', overlap_hours: 2.5 });
-      assert.ok(!('secret' in given.json), 'a secret that was given is not shown');
+      assert.ok(!('secret' in given.json), 'a given secret is not returned');
       assertWithin(given.json.previous_secret_until, from, 2.5 * 3_600_000);
       const sealing = createSealing(world.configuration.sealingKeys);
       const open = async (column: string) =>
@@ -242,7 +242,7 @@ describe('webhooks over HTTP', () => {
       assert.equal((await stored(id))['previous_secret'], null);
     });
 
-    it('repeated with the same idempotency key makes one secret', async () => {
+    it('creates one secret for the same idempotency key', async () => {
       const { id } = await made();
       const path = `/api/v1/webhooks/${id}/rotate-secret`;
       const headers = { 'Idempotency-Key': randomUUID() };
@@ -253,12 +253,12 @@ describe('webhooks over HTTP', () => {
     const wrong: [string, Record<string, unknown>, string][] = [
       ['a negative overlap', { overlap_hours: -1 }, '/overlap_hours'],
       ['an overlap of more than a week', { overlap_hours: 169 }, '/overlap_hours'],
-      ['an overlap that is a text', { overlap_hours: '1' }, '/overlap_hours'],
-      ['no secret at all', { secret: null }, '/secret'],
+      ['an overlap that is a string', { overlap_hours: '1' }, '/overlap_hours'],
+      ['a secret that is null', { secret: null }, '/secret'],
       ['an unknown member', { force: true }, '/force'],
     ];
     for (const [title, body, pointer] of wrong) {
-      it(`with ${title} is refused`, async () => {
+      it(`is rejected with ${title}`, async () => {
         const { id } = await made();
         const received = await rotate(id, body);
         assertProblem(received, 422, 'validation_failed');
@@ -268,7 +268,7 @@ describe('webhooks over HTTP', () => {
   });
 
   describe('a deleted webhook', () => {
-    it('is gone, with its secrets and everything it had not sent', async () => {
+    it('is not found, has no secrets, and its open deliveries are cancelled', async () => {
       const { id } = await made({ secret: 'gone soon' });
       await rotate(id);
       const deliveries = ['pending', 'retrying', 'held', 'failed', 'succeeded', 'skipped'];
@@ -300,7 +300,7 @@ describe('webhooks over HTTP', () => {
     });
   });
 
-  it('are written down in the audit log, each change by whom', async () => {
+  it('are recorded in the audit log with the actor of each change', async () => {
     const { id } = await made({ name: 'Watched', secret: 'quiet-please' });
     await edit(id, { url: 'https://other.example.com/', secret: 'still-quiet' });
     await edit(id, { active: false });
@@ -328,7 +328,7 @@ describe('webhooks over HTTP', () => {
     assert.deepEqual(own[3].detail.changed, ['active']);
   });
 
-  it('keep their secrets: no answer, log line, audit entry or table has one', async () => {
+  it('have secrets that no response, log line, audit entry or table contains', async () => {
     const secrets = ['kept-secret-one', 'kept-secret-two', 'kept-secret-three'];
     const answers: Received[] = [];
     const key = { headers: { 'Idempotency-Key': randomUUID() } };
@@ -346,7 +346,7 @@ describe('webhooks over HTTP', () => {
     answers.push(await read(id));
     for (const secret of secrets) {
       for (const answer of answers) assert.ok(!answer.text.includes(secret), answer.text);
-      assert.ok(!world.logged().includes(secret), 'in a log line');
+      assert.ok(!world.logged().includes(secret), 'a log line contains no secret');
       for (const table of ['webhooks', 'audit_log', 'idempotency_keys']) {
         const { rows } = await sql<{ found: number }>`
           select count(*)::int as found from ${sql.table(table)} t where t::text like ${`%${secret}%`}
@@ -356,10 +356,10 @@ describe('webhooks over HTTP', () => {
     }
   });
 
-  describe('where few are allowed', () => {
+  describe('with a limit per workspace', () => {
     const small = useOwnWorld({ worker: false, environment: { WEBHOOKS_PER_WORKSPACE: '5' } });
 
-    it('are at most as many, also when many are created at once', async () => {
+    it('are limited even if many are created simultaneously', async () => {
       const send = () => small.send('POST', '/api/v1/webhooks', { body: PLAN });
       const all = await Promise.all(Array.from({ length: 20 }, send));
       assert.equal(all.filter(({ status }) => status === 201).length, 5);
@@ -367,13 +367,13 @@ describe('webhooks over HTTP', () => {
         assertProblem(received, 409, 'conflict');
       const { json } = await small.send('GET', '/api/v1/webhooks');
       await small.send('DELETE', `/api/v1/webhooks/${json.data[0].id}`);
-      assert.equal((await send()).status, 201, 'a deleted one makes room');
+      assert.equal((await send()).status, 201, 'a deleted webhook is not counted');
       assertProblem(await send(), 409, 'conflict');
     });
   });
 
-  describe('who may do it', () => {
-    /** The statuses of every call, on a webhook of their own. */
+  describe('have permissions', () => {
+    /** Returns the statuses of all calls with these credentials, on a new webhook. */
     const outcomes = async (sent: Sent) => {
       const path = `/api/v1/webhooks/${(await made()).id}`;
       const calls: [string, string, Sent][] = [
@@ -396,11 +396,11 @@ describe('webhooks over HTTP', () => {
       return json.key as string;
     };
 
-    it('nobody without a credential', async () => {
+    it('that require a credential', async () => {
       assert.deepEqual(await outcomes({ key: null }), [401, 401, 401, 401, 401, 401]);
     });
 
-    it('a key as its scopes say', async () => {
+    it('by the scopes of a key', async () => {
       assert.deepEqual(
         await outcomes({ key: await keyWith(['tasks:write']) }),
         [403, 403, 403, 403, 403, 403],
@@ -415,7 +415,7 @@ describe('webhooks over HTTP', () => {
       );
     });
 
-    it('viewers and members read, admins write', async () => {
+    it('by role: viewers and members can read, admins can write', async () => {
       const viewer = world.as(await addPerson(world, owner, 'viewer'));
       const member = world.as(await addPerson(world, owner, 'member'));
       for (const person of [viewer, member]) {
@@ -425,8 +425,8 @@ describe('webhooks over HTTP', () => {
       assert.deepEqual(await outcomes(admin), [200, 200, 200, 201, 200, 204]);
     });
 
-    it('nobody of another workspace', async () => {
-      const stranger = await addWorkspace(world);
+    it('that hide them from other workspaces', async () => {
+      const otherWorkspaceKey = await addWorkspace(world);
       const { id } = await made();
       for (const [method, action, body] of [
         ['GET', '', undefined],
@@ -434,20 +434,26 @@ describe('webhooks over HTTP', () => {
         ['DELETE', '', undefined],
         ['POST', '/rotate-secret', {}],
       ] as const) {
-        const received = await world.send(method, `/api/v1/webhooks/${id}${action}`, { key: stranger, body });
+        const received = await world.send(method, `/api/v1/webhooks/${id}${action}`, {
+          key: otherWorkspaceKey,
+          body,
+        });
         assertProblem(received, 404, 'not_found');
       }
-      assert.equal((await world.send('GET', '/api/v1/webhooks', { key: stranger })).json.data.length, 0);
+      assert.equal(
+        (await world.send('GET', '/api/v1/webhooks', { key: otherWorkspaceKey })).json.data.length,
+        0,
+      );
       assert.equal((await read(id)).json.name, 'Chat');
     });
 
-    it('an id that is none is not found', async () => {
+    it('and return 404 for an unknown or invalid id', async () => {
       assertProblem(await read('nonsense'), 404, 'not_found');
       assertProblem(await read(randomUUID()), 404, 'not_found');
     });
   });
 
-  it('stand in the OpenAPI document', () => {
+  it('have these operations in the OpenAPI document', () => {
     const { paths = {} } = openApiDocument(allRoutes({} as Dependencies), 'http://localhost');
     const operations = Object.entries(paths)
       .filter(([path]) => /webhooks|deliveries/.test(path))

@@ -7,7 +7,7 @@ const marked = (what: string, inside = 'old\n') =>
   `before\n<!-- figures:${what} -->\n${inside}<!-- /figures -->\nafter\n`;
 
 describe('a document with figures', () => {
-  it('gets a table between its markers, and nothing else is touched', () => {
+  it('gets a table between its markers, and its other text stays unchanged', () => {
     assert.equal(
       updateTables(marked('sender.posts'), report),
       marked(
@@ -17,14 +17,14 @@ describe('a document with figures', () => {
     );
   });
 
-  it('is the same when it is written twice', () => {
+  it('does not change at a second update', () => {
     const once = updateTables(marked('sender.ratios') + marked('sender.where'), report);
     assert.equal(updateTables(once, report), once);
     assert.match(once, /\| rate ÷ bare \| 0\.050 \| ≥ 0\.08 \| \*\*not met\*\* \|/);
     assert.match(once, /2026-01-31: 2 × Some CPU/);
   });
 
-  it('shows the picture that is drawn beside it', () => {
+  it('shows the plot of a bench', () => {
     const text = updateTables(marked('sender.picture'), report);
     assert.ok(text.includes('![A sample](performance/sender.svg)'));
   });
@@ -33,12 +33,12 @@ describe('a document with figures', () => {
     assert.equal(updateTables(marked('soak.memory'), report), marked('soak.memory'));
   });
 
-  it('says of a quick run that its figures say nothing', () => {
+  it('marks the figures of a quick run as meaningless', () => {
     const quick = { benches: [sampleResult({ quick: true })] };
     assert.match(updateTables(marked('sender.where'), quick), /A quick run/);
   });
 
-  it('does not pass over a marker that names no table', () => {
+  it('is rejected if a marker names no table', () => {
     assert.throws(() => updateTables(marked('sender.costs'), report), /sender has no table costs/);
   });
 });

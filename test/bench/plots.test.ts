@@ -6,7 +6,7 @@ import { row, type BenchReport } from '../../bench/support/results.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { sampleResult } from './sample.ts';
 
-/** Every element that begins ends in order; attributes are quoted, and text has no bare `<` or `&`. */
+/** @throws unless all elements are closed in order, attributes are quoted, and text has no bare `<` or `&` */
 function assertWellFormed(svg: string): void {
   const open: string[] = [];
   const rest = svg.replaceAll(
@@ -21,8 +21,8 @@ function assertWellFormed(svg: string): void {
   assert.ok(!/[<>]|&(?!(amp|lt|gt|quot|#\d+);)/.test(rest), rest.slice(0, 200));
 }
 
-describe('the picture of a bench', () => {
-  it('is a well-formed SVG with its text as text', async () => {
+describe('the plot of a bench', () => {
+  it('is a well-formed SVG with its labels as text', async () => {
     const svg = (await drawPlot(sampleResult())) ?? '';
     assert.match(svg, /^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
     assertWellFormed(svg);
@@ -31,16 +31,16 @@ describe('the picture of a bench', () => {
     }
   });
 
-  it('is the same whenever it is drawn', async () => {
+  it('is identical each time it is drawn', async () => {
     assert.equal(await drawPlot(sampleResult()), await drawPlot(sampleResult()));
   });
 
-  it('has no ground of its own, so that it fits a light and a dark page', async () => {
+  it('has no background, so that it fits a light and a dark page', async () => {
     const svg = (await drawPlot(sampleResult())) ?? '';
     assert.ok(!/fill="(white|#fff|black|#000)/.test(svg));
   });
 
-  it('of a soak has a line for each process', async () => {
+  it('has a line for each process of a soak', async () => {
     const points: [number, number][] = [
       [0, 100],
       [1, 102],
@@ -55,7 +55,7 @@ describe('the picture of a bench', () => {
     assert.ok(svg.includes('>Temporal</text>'));
   });
 
-  it('of growth has a bar for each figure that has grown', async () => {
+  it('has a bar for each figure that has grown', async () => {
     const column = (title: string, unit = '') => ({ title, unit, digits: 1 });
     const table = {
       id: 'growth',
@@ -69,7 +69,7 @@ describe('the picture of a bench', () => {
     assert.equal(svg.match(/aria-roledescription="bar"/g)?.length, 1);
   });
 
-  it('does not exist where there is nothing to draw', async () => {
+  it('is null without data', async () => {
     assert.equal(await drawPlot(sampleResult({ name: 'other', ratios: [], tables: [] })), null);
   });
 });
@@ -78,7 +78,7 @@ describe('the figures of the documents', () => {
   const folder = inCheckout('docs', 'performance');
   const page = readFileSync(inCheckout('docs', 'performance.md'), 'utf8');
 
-  it('have a place for every bench', () => {
+  it('include every bench', () => {
     for (const name of ['tasks', 'webhooks', 'channel', 'sender', 'growth', 'soak']) {
       for (const part of ['where', 'picture'])
         assert.ok(page.includes(`<!-- figures:${name}.${part} -->\n`), name);
@@ -86,7 +86,7 @@ describe('the figures of the documents', () => {
     assert.equal(page.match(/<!-- figures:/g)?.length, page.match(/<!-- \/figures -->/g)?.length);
   });
 
-  it('are those of the results that are kept beside them, and so are the pictures', async () => {
+  it('are those of the stored results, as are the plots', async () => {
     const figures = `${folder}/figures.json`;
     const report = existsSync(figures)
       ? (JSON.parse(readFileSync(figures, 'utf8')) as BenchReport)

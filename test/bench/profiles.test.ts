@@ -17,7 +17,7 @@ describe('the summary of a CPU profile', () => {
     timeDeltas: [0, 5_000, 1_000, 10_000, 3_000],
   };
 
-  it('counts each sample until the next one, and no rest', () => {
+  it('counts each sample until the next one, without idle time', () => {
     const { busyMs, byPlace, byFunction } = sumSelfTimes([profile]);
     assert.equal(busyMs, 9);
     assert.deepEqual(byPlace, [
@@ -27,11 +27,11 @@ describe('the summary of a CPU profile', () => {
     assert.deepEqual(byFunction[1], ['recordChange  src/database/tasks/feed.ts:10', 4]);
   });
 
-  it('leaves out what was before the load', () => {
+  it('omits samples before the load', () => {
     assert.deepEqual(sumSelfTimes([profile], 10_000).byPlace, [['src/database', 3]]);
   });
 
-  it('adds up the threads of a process', () => {
+  it('adds the threads of a process', () => {
     assert.equal(sumSelfTimes([profile, profile]).busyMs, 18);
   });
 });

@@ -4,29 +4,29 @@ import { toJson, mergeReports, ratio, type Series } from '../../bench/support/re
 import { readBenchOptions } from '../../bench/support/options.ts';
 import { sampleResult } from './sample.ts';
 
-describe('a figure with what was wanted of it', () => {
+describe('a figure with a target', () => {
   const atMost = { wanted: { at_most: 1.5 } };
   const atLeast = { wanted: { at_least: 0.08 } };
 
-  it('is met up to the limit and not beyond', () => {
+  it('meets its target up to the limit and not beyond', () => {
     assert.equal(ratio('r', 1.5, atMost).met, true);
     assert.equal(ratio('r', 1.5001, atMost).met, false);
     assert.equal(ratio('r', 0.08, atLeast).met, true);
     assert.equal(ratio('r', 0.0799, atLeast).met, false);
   });
 
-  it('is met by nothing that could not be measured', () => {
+  it('misses its target if it could not be measured', () => {
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
       const { met, value: kept } = ratio('r', value, atLeast);
       assert.deepEqual([kept, met], [null, false]);
     }
   });
 
-  it('has no verdict where nothing was wanted', () => {
+  it('has no verdict without a target', () => {
     assert.equal(ratio('r', 2).met, null);
   });
 
-  it('says in words what was wanted and whether it is met', () => {
+  it('is printed with its target and verdict', () => {
     assert.deepEqual(ratioCells(sampleResult().ratios).slice(1), [
       ['ours ÷ bare', '1.05', '≤ 1.5', 'met'],
       ['rate ÷ bare', '0.050', '≥ 0.08', 'NOT MET'],
@@ -35,8 +35,8 @@ describe('a figure with what was wanted of it', () => {
   });
 });
 
-describe('what a bench prints', () => {
-  it('groups thousands and keeps the digits that a column asks for', () => {
+describe('the output of a bench', () => {
+  it('groups thousands and rounds to the digits of the column', () => {
     assert.equal(formatValue(1_234_567.891, { unit: 'MB', digits: 1 }), '1,234,567.9 MB');
     assert.equal(formatValue(1_016, { unit: '/s', digits: 0 }), '1,016/s');
     assert.equal(formatValue(999.96, { unit: '', digits: 2 }), '999.96');
@@ -44,14 +44,14 @@ describe('what a bench prints', () => {
     assert.equal(formatValue(null, { unit: 'ms', digits: 1 }), '');
   });
 
-  it('is a line for each row and each ratio, and says of a quick run that it is one', () => {
+  it('has a line for each row and each ratio, and marks a quick run', () => {
     const text = formatBench(sampleResult({ quick: true }));
     assert.match(text, /^A sample \(quick/);
     assert.match(text, /bare <&>\s+12\.3 ms\s+1,234,568\/s/);
     assert.match(text, /rate ÷ bare\s+0\.050\s+≥ 0\.08\s+NOT MET/);
   });
 
-  it('ends with the machine, the programs, and how much of what was wanted is met', () => {
+  it('ends with the machine, the programs, and the number of met targets', () => {
     const text = formatSummary({ benches: [sampleResult()] });
     assert.match(text, /2 × Some CPU, 24 GB, Linux 6\.1; 4 KiB are on the disk in 0\.70 ms/);
     assert.match(text, /Node 26\.10\.0, Temporal server 1\.32\.0, its SDK 1\.23\.0, PostgreSQL 18\.4/);
@@ -59,8 +59,8 @@ describe('what a bench prints', () => {
   });
 });
 
-describe('reports of several runs', () => {
-  it('become one, with the last result of each bench', () => {
+describe('merged reports', () => {
+  it('contain the last result of each bench', () => {
     const [early, late] = [sampleResult({ seconds: 1 }), sampleResult({ seconds: 2 })];
     const other = sampleResult({ name: 'soak' });
     const { benches } = mergeReports([{ benches: [early, other] }, { benches: [late] }]);
@@ -74,8 +74,8 @@ describe('reports of several runs', () => {
   });
 });
 
-describe('a report that is kept', () => {
-  it('has the points of a line in a line, and is the same when it is read', () => {
+describe('a stored report', () => {
+  it('has one line per point, and is read back unchanged', () => {
     const points: Series['points'] = [
       [0, 1.5],
       [1e-7, -20],
@@ -88,8 +88,8 @@ describe('a report that is kept', () => {
   });
 });
 
-describe('the words behind the name of a bench', () => {
-  it('are its size, and what is special about the run', () => {
+describe('the arguments of a bench', () => {
+  it('set its size and options', () => {
     assert.deepEqual(readBenchOptions(['300', 'ours', '--profile']), {
       size: 300,
       rest: ['ours'],
@@ -101,7 +101,7 @@ describe('the words behind the name of a bench', () => {
     assert.equal(readBenchOptions(['--quick']).quick, true);
   });
 
-  it('are refused with a sentence where they mean nothing', () => {
+  it('are rejected with a message if they are invalid', () => {
     assert.throws(() => readBenchOptions(['many']), /the size must be a number above 0, not many/);
     assert.throws(() => readBenchOptions(['--minutes', '0']), /--minutes must be a number above 0/);
     assert.throws(() => readBenchOptions(['--fast']), /--fast/);

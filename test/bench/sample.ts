@@ -1,6 +1,6 @@
 import { ratio, row, type BenchResult } from '../../bench/support/results.ts';
 
-/** A result as a bench leaves it, and no real one. */
+/** Returns an invented result in the format of a bench. */
 export function sampleResult(changes: Partial<BenchResult> = {}): BenchResult {
   const ms = (title: string) => ({ title, unit: 'ms', digits: 1 });
   return {

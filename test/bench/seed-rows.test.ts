@@ -69,42 +69,42 @@ describe('seeded rows', function () {
     );
   }
 
-  const counted = async (from: string): Promise<number> =>
+  const countRows = async (from: string): Promise<number> =>
     (await client.query<{ n: number }>(`select count(*)::integer as n from ${from}`)).rows[0]?.n ?? -1;
 
-  it('are as many as were asked for, with all that belongs to them', async () => {
-    assert.equal(await counted('task_runs'), 303);
-    assert.equal(await counted('task_events e join task_runs r on r.id = e.execution_id'), 303);
-    assert.equal(await counted('deliveries'), 501);
+  it('have the requested number, with all dependent rows', async () => {
+    assert.equal(await countRows('task_runs'), 303);
+    assert.equal(await countRows('task_events e join task_runs r on r.id = e.execution_id'), 303);
+    assert.equal(await countRows('deliveries'), 501);
     assert.equal(
-      await counted('deliveries d join events e on e.seq = d.event_seq and e.id = d.event_id'),
+      await countRows('deliveries d join events e on e.seq = d.event_seq and e.id = d.event_id'),
       501,
     );
-    assert.equal(await counted('delivery_attempts a join deliveries d on d.id = a.delivery_id'), 501);
-    assert.equal(await counted('events e join event_groups g on g.id = e.group_id'), 500);
+    assert.equal(await countRows('delivery_attempts a join deliveries d on d.id = a.delivery_id'), 501);
+    assert.equal(await countRows('events e join event_groups g on g.id = e.group_id'), 500);
   });
 
-  it('leave nothing for anybody to do', async () => {
-    assert.equal(await counted(`task_runs where callback_status = 'pending' and title = 'T'`), 3);
-    assert.equal(await counted('event_groups where done_at is null'), 0);
-    assert.equal(await counted(`deliveries where status in ('pending', 'retrying')`), 0);
+  it('leave no work for the service', async () => {
+    assert.equal(await countRows(`task_runs where callback_status = 'pending' and title = 'T'`), 3);
+    assert.equal(await countRows('event_groups where done_at is null'), 0);
+    assert.equal(await countRows(`deliveries where status in ('pending', 'retrying')`), 0);
   });
 
-  it('are of all kinds, and spread over weeks and webhooks', async () => {
-    assert.equal(await counted(`task_runs where state = 'failed'`), 12);
-    assert.equal(await counted(`deliveries where status = 'failed'`), 10);
-    assert.equal(await counted('(select from deliveries group by webhook_id) w'), 21);
-    assert.ok((await counted(`task_runs where created_at < now() - interval '20 days'`)) > 30);
-    assert.equal(await counted(`task_runs where created_at < now() - interval '26 days'`), 0);
+  it('have all states, and are spread over weeks and webhooks', async () => {
+    assert.equal(await countRows(`task_runs where state = 'failed'`), 12);
+    assert.equal(await countRows(`deliveries where status = 'failed'`), 10);
+    assert.equal(await countRows('(select from deliveries group by webhook_id) w'), 21);
+    assert.ok((await countRows(`task_runs where created_at < now() - interval '20 days'`)) > 30);
+    assert.equal(await countRows(`task_runs where created_at < now() - interval '26 days'`), 0);
   });
 
   it('have ids in the order of their times, and all indexes', async () => {
     assert.equal(
-      await counted(
+      await countRows(
         `(select created_at < lag(created_at) over (order by id) as back from deliveries) d where back`,
       ),
       0,
     );
-    assert.ok((await counted(`pg_indexes where tablename = 'deliveries'`)) >= 9);
+    assert.ok((await countRows(`pg_indexes where tablename = 'deliveries'`)) >= 9);
   });
 });

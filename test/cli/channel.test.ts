@@ -10,7 +10,7 @@ import { type FakeChannel, startFakeChannel } from './fake-channel.ts';
 const ROOM = 'workflow:0193f0a0-0000-7000-8000-000000000001';
 const event = (seq: number) => ({ type: 'event', event: { seq } });
 
-describe("the command line's end of the live channel", () => {
+describe('the channel client of the command line', () => {
   let server: FakeChannel;
   let channel: Channel | null;
   beforeEach(async () => {
@@ -32,16 +32,17 @@ describe("the command line's end of the live channel", () => {
       error instanceof ChannelError && error.code === code && message.test(error.message);
   const read = (from: Channel) => Array.fromAsync(from.pushed);
 
-  it('comes with a token in a header, not in the address', async () => {
+  it('connects with a token in a header, not in the URL', async () => {
     await open();
     assert.deepEqual(server.tokens, ['token-1']);
   });
 
-  it('gives each question its own answer', async () => {
-    const asked: { id: string; n: number }[] = [];
+  it('returns to each request its own response', async () => {
+    const received: { id: string; n: number }[] = [];
     server.onMessage = (message, peer) => {
-      asked.push(message);
-      for (const { id, n } of asked.length < 2 ? [] : asked.toReversed()) peer.say({ type: 'left', id, n });
+      received.push(message);
+      for (const { id, n } of received.length < 2 ? [] : received.toReversed())
+        peer.send({ type: 'left', id, n });
     };
     const { ask } = await open();
     const [first, second] = await Promise.all([
@@ -51,11 +52,11 @@ describe("the command line's end of the live channel", () => {
     assert.deepEqual([first['n'], second['n']], [1, 2]);
   });
 
-  it('gives what is pushed in order, what comes in one packet with an answer included', async () => {
+  it('returns pushed messages in order, including those in the packet of a response', async () => {
     server.onMessage = ({ id }, peer) => {
-      peer.say({ type: 'joined', id, last_seq: 0 });
-      for (const seq of [1, 2, 3]) peer.say(event(seq));
-      peer.say({ type: 'closed', code: 'server_stopping', message: 'Going.' });
+      peer.send({ type: 'joined', id, last_seq: 0 });
+      for (const seq of [1, 2, 3]) peer.send(event(seq));
+      peer.send({ type: 'closed', code: 'server_stopping', message: 'Going.' });
       peer.end(1012, 'server_stopping');
     };
     const { ask, pushed } = await open();
@@ -68,9 +69,9 @@ describe("the command line's end of the live channel", () => {
     assert.deepEqual(seen, [event(1), event(2), event(3)]);
   });
 
-  it('tells a refusal by its code, and goes on', async () => {
+  it('rejects a refused request with its code, and stays open', async () => {
     server.onMessage = ({ id, room }, peer) =>
-      peer.say(
+      peer.send(
         room === ROOM
           ? { type: 'left', id }
           : { type: 'refused', id, room, code: 'forbidden', message: 'Not yours.' },
@@ -80,7 +81,7 @@ describe("the command line's end of the live channel", () => {
     assert.equal((await ask('leave', { room: ROOM }))['type'], 'left');
   });
 
-  it('knows the end by the reason of the close where nothing else was said', async () => {
+  it('takes the error code from the close reason if no message has it', async () => {
     server.onMessage = (_message, peer) => peer.end(1008, 'token_expired');
     const { ask, pushed } = await open();
     await assert.rejects(ask('join', { room: ROOM }), fails('token_expired'));
@@ -88,7 +89,7 @@ describe("the command line's end of the live channel", () => {
     await assert.rejects(ask('join', { room: ROOM }), fails('token_expired'));
   });
 
-  it('ends quietly when it is closed here', async () => {
+  it('ends without an error if the caller closes it', async () => {
     const opened = await open();
     const reading = read(opened);
     opened.close();
@@ -108,28 +109,28 @@ describe("the command line's end of the live channel", () => {
     [502, '"text"', 'unreachable', /status 502/],
   ] as const;
   for (const [status, body, code, message] of refusals) {
-    it(`tells an upgrade that is refused with ${status} as ${code}`, async () => {
+    it(`reports an upgrade that is rejected with ${status} as ${code}`, async () => {
       server.refuses = { status, body };
       await assert.rejects(open(), fails(code, message));
     });
   }
 
-  it('tells a service that is out of reach from a channel that is', async () => {
+  it('reports an unreachable service with its own exit code', async () => {
     await server.close();
     await assert.rejects(open(), (error) => error instanceof CliError && error.exitCode === EXIT.unavailable);
   });
 
-  describe('its token', () => {
+  describe('with an expiring token', () => {
     beforeEach(() => {
-      server.onMessage = ({ id, type }, peer) => peer.say({ type: `${type}ed`, id });
+      server.onMessage = ({ id, type }, peer) => peer.send({ type: `${type}ed`, id });
     });
 
-    it('is renewed again and again when two thirds of its time are over', async () => {
+    it('renews the token repeatedly after two thirds of its time', async () => {
       server.tokenSeconds = 0.15;
       await open();
-      await eventually('three renewals', () => server.said.length >= 3);
+      await eventually('three renewals', () => server.messages.length >= 3);
       assert.deepEqual(
-        server.said.slice(0, 3).map(({ type, token }) => [type, token]),
+        server.messages.slice(0, 3).map(({ type, token }) => [type, token]),
         [
           ['renew', 'token-2'],
           ['renew', 'token-3'],
@@ -138,32 +139,32 @@ describe("the command line's end of the live channel", () => {
       );
     });
 
-    it('is not renewed any more once the channel is closed', async () => {
+    it('stops the renewals when it is closed', async () => {
       const opened = await open({ renewal: 20 });
-      await eventually('a renewal', () => server.said.length > 0);
+      await eventually('a renewal', () => server.messages.length > 0);
       opened.close();
-      const made = server.tokensMade();
+      const issued = server.issuedTokens();
       await once(AbortSignal.timeout(100), 'abort');
-      assert.ok(server.tokensMade() <= made + 1, 'one may have been on its way');
+      assert.ok(server.issuedTokens() <= issued + 1, 'one request may have been sent');
     });
   });
 
-  it('notices a connection that died without a word', async () => {
+  it('detects a connection that died without a close', async () => {
     server.onMessage = (_message, peer) => peer.freeze();
     const { ask, pushed } = await open({ silence: 50 });
     await assert.rejects(ask('join', { room: ROOM }), fails('unreachable', /no sign of life/));
     await assert.rejects(Array.fromAsync(pushed), fails('unreachable'));
   });
 
-  it('keeps a quiet connection that lives', async () => {
+  it('keeps a quiet connection', async () => {
     const opened = await open({ silence: 250 });
-    await eventually('it is asked for signs of life', () => server.pings() >= 2);
-    server.onMessage = ({ id }, peer) => peer.say({ type: 'left', id });
+    await eventually('two pings have arrived', () => server.pings() >= 2);
+    server.onMessage = ({ id }, peer) => peer.send({ type: 'left', id });
     assert.equal((await opened.ask('leave', { room: ROOM }))['type'], 'left');
   });
 
-  it('gives up on an answer that does not come', async () => {
-    // The upgrade has the same limit, and a busy machine needs some time for it.
+  it('fails without a response in time', async () => {
+    // The time limit includes the upgrade, which takes some time on a busy machine.
     const { ask } = await open({ answer: 1_500 });
     await assert.rejects(ask('join', { room: ROOM }), fails('unreachable', /no response/));
   });

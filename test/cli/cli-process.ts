@@ -10,8 +10,8 @@ import { run } from '../../cli/run.ts';
 import { eventually } from '../support/eventually.ts';
 
 const ENTRY = fileURLToPath(new URL('../../cli/baton.mjs', import.meta.url));
-/** styleText asks the lane's own stdout whether it shows colours. */
-// oxlint-disable-next-line no-control-regex -- matches what colours are made of, and nothing else that steers a terminal
+/** styleText decides by the stdout of the lane whether it adds colours. */
+// oxlint-disable-next-line no-control-regex -- matches only the control sequences of colours
 const COLOURS = /\u001B\[\d+m/g;
 
 const END_LIMIT_MS = 5_000;
@@ -20,39 +20,39 @@ const END_LIMIT_MS = 5_000;
 export type Done = { code: number | null; stdout: string; stderr: string };
 
 export type RunOptions = {
-  /** What stdin holds; empty unless given. */
+  /** The content of stdin; empty by default. */
   input?: string;
   env?: Record<string, string>;
 };
 
-/** The command line with a home folder of its own. */
+/** The command line with its own home folder. */
 export type Cli = {
   home: string;
   /** Variables of every command; a test may change them. */
   env: Record<string, string>;
-  /** Runs a command to its end in this process, which saves the second that a process takes to start. */
+  /** Runs a command in this process, which saves the second that a new process takes, and waits for its end. */
   run(args: readonly string[], options?: RunOptions): Promise<Done>;
-  /** Runs a command with `--json` and returns the document it printed. @throws when it did not end with 0 */
+  /** Runs a command with `--json`. Returns the printed document. @throws if the exit code is not 0 */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests read documents of every shape
   json(args: readonly string[], options?: RunOptions): Promise<any>;
-  /** Starts a command in this process. `stop` ends one that waits for signals; it can't end any other. */
+  /** Starts a command in this process. `stop` ends a command that waits for signals, but no other. */
   start(args: readonly string[], options?: RunOptions): Running & { stop(): void };
-  /** Starts a command as people do: in a process of its own, which gets signals. */
+  /** Starts a command in its own process, as users do. It receives signals. */
   spawn(args: readonly string[], options?: RunOptions): Running & { child: ChildProcess };
-  /** Ends what still runs and removes the home folder. */
+  /** Ends running commands and removes the home folder. */
   cleanUp(): Promise<void>;
 };
 
 export type Running = {
-  /** Waits for text on stdout or stderr and returns the match. @throws when the command ends without it */
+  /** Waits for text on stdout or stderr. Returns the match. @throws if the command ends without it */
   says(pattern: RegExp): Promise<RegExpExecArray>;
   ended: Promise<Done>;
 };
 
 export function cliWith(env: Record<string, string>): Cli {
   const home = mkdtempSync(join(tmpdir(), 'baton-cli-'));
-  /** Those that still run, each with the way to end it. */
-  const under = new Map<Promise<unknown>, () => void>();
+  /** Running commands, each with the function that ends it. */
+  const running = new Map<Promise<unknown>, () => void>();
 
   const environmentOf = (more: Record<string, string> = {}) => {
     const { PATH = '' } = process.env;
@@ -62,10 +62,10 @@ export function cliWith(env: Record<string, string>): Cli {
     let isOver = false;
     const ended = ending.then((code) => {
       isOver = true;
-      under.delete(ended);
+      running.delete(ended);
       return Object.assign(result, { code });
     });
-    under.set(ended, end);
+    running.set(ended, end);
     const says = (pattern: RegExp) =>
       eventually(`${pattern} is printed`, () => {
         const wasOver = isOver;
@@ -99,7 +99,7 @@ export function cliWith(env: Record<string, string>): Cli {
       const child = spawn(process.execPath, [ENTRY, ...args], { env: environmentOf(more) });
       child.stdout.setEncoding('utf8').on('data', (text) => (done.stdout += text));
       child.stderr.setEncoding('utf8').on('data', (text) => (done.stderr += text));
-      // A command that reads nothing may end before it gets its input.
+      // A command that does not read stdin can end before it gets its input.
       child.stdin.on('error', () => {}).end(input);
       const ending = once(child, 'close').then(([code]) => code as number | null);
       return { ...following(done, ending, () => child.kill('SIGKILL')), child };
@@ -111,20 +111,20 @@ export function cliWith(env: Record<string, string>): Cli {
       return JSON.parse(stdout);
     },
     async cleanUp() {
-      for (const end of under.values()) end();
-      // One that can't be ended fails its test by itself; the next one must not wait for it.
-      await Promise.race([Promise.all(under.keys()), wait(END_LIMIT_MS, undefined, { ref: false })]);
+      for (const end of running.values()) end();
+      // A command that does not end fails its own test. The next test must not wait for it.
+      await Promise.race([Promise.all(running.keys()), wait(END_LIMIT_MS, undefined, { ref: false })]);
       rmSync(home, { recursive: true, force: true });
     },
   };
   return cli;
 }
 
-function collecting(take: (text: string) => void): Writable {
+function collecting(append: (text: string) => void): Writable {
   return new Writable({
     decodeStrings: false,
     write(chunk: string | Buffer, _encoding, written) {
-      take(String(chunk).replaceAll(COLOURS, ''));
+      append(String(chunk).replaceAll(COLOURS, ''));
       written();
     },
   });

@@ -2,38 +2,38 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-/** A message of a client, as it came. */
+/** A received message of a client. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests read messages of every shape
-export type Said = any;
+export type ClientMessage = any;
 
-/** A client's connection, with what to say to it. */
+/** A connection of a client. */
 export type Peer = {
   /** Sends an object. */
-  say(message: object): void;
-  /** Ends in order, with a code and its reason. */
+  send(message: object): void;
+  /** Closes the connection with a code and its reason. */
   end(status: number, reason: string): void;
-  /** Cuts the line. */
+  /** Terminates the connection. */
   cut(): void;
-  /** From now on it neither reads nor answers, as if its machine had vanished. */
+  /** Stops reading and responding, as if the machine had vanished. */
   freeze(): void;
 };
 
-/** A server whose channel and requests do what a test tells them. */
+/** A server whose channel and HTTP responses are defined by a test. */
 export type FakeChannel = {
   url: string;
   /** Messages of all connections, oldest first. */
-  said: Said[];
-  /** Tokens that upgrades came with. */
+  messages: ClientMessage[];
+  /** The tokens of the upgrade requests. */
   tokens: (string | undefined)[];
-  /** Answers requests; those for tokens are answered without it. */
+  /** Responds to HTTP requests, except requests for tokens. */
   onRequest: (request: IncomingMessage, response: ServerResponse) => void;
-  onMessage: (message: Said, peer: Peer) => void;
-  /** What the next upgrades are refused with; null: they are taken. */
+  onMessage: (message: ClientMessage, peer: Peer) => void;
+  /** The response to upgrades if they are rejected; null to accept them. */
   refuses: { status: number; body: string } | null;
-  /** How long tokens live, in seconds; and the status of what answers who asks for one. */
+  /** The lifetime of tokens in seconds, and the status of token responses. */
   tokenSeconds: number;
   tokenStatus: number;
-  tokensMade(): number;
+  issuedTokens(): number;
   /** Pings of all connections so far. */
   pings(): number;
   close(): Promise<void>;
@@ -41,13 +41,13 @@ export type FakeChannel = {
 
 export async function startFakeChannel(): Promise<FakeChannel> {
   const sockets = new WebSocketServer({ noServer: true });
-  let made = 0;
+  let issued = 0;
   let pings = 0;
   const server = createServer((request, response) => {
     request.resume();
     if (request.url !== '/api/v1/tokens') return fake.onRequest(request, response);
     const expires = new Date(Date.now() + fake.tokenSeconds * 1_000).toISOString();
-    const answer = { token: `token-${++made}`, token_type: 'Bearer', expires_at: expires };
+    const answer = { token: `token-${++issued}`, token_type: 'Bearer', expires_at: expires };
     response.writeHead(fake.tokenStatus, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   });
   server.on('upgrade', (request, socket, head) => {
@@ -59,8 +59,8 @@ export async function startFakeChannel(): Promise<FakeChannel> {
     return sockets.handleUpgrade(request, socket, head, (client) => {
       client.on('ping', () => (pings += 1));
       client.on('message', (data) => {
-        const message: Said = JSON.parse((data as Buffer).toString());
-        fake.said.push(message);
+        const message: ClientMessage = JSON.parse((data as Buffer).toString());
+        fake.messages.push(message);
         fake.onMessage(message, peerOf(client));
       });
     });
@@ -68,14 +68,14 @@ export async function startFakeChannel(): Promise<FakeChannel> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const fake: FakeChannel = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    said: [],
+    messages: [],
     tokens: [],
     onRequest: (_request, response) => response.writeHead(404).end(),
     onMessage: () => {},
     refuses: null,
     tokenSeconds: 900,
     tokenStatus: 201,
-    tokensMade: () => made,
+    issuedTokens: () => issued,
     pings: () => pings,
     async close() {
       for (const client of sockets.clients) client.terminate();
@@ -88,7 +88,7 @@ export async function startFakeChannel(): Promise<FakeChannel> {
 
 function peerOf(client: WebSocket): Peer {
   return {
-    say: (message) => client.send(JSON.stringify(message)),
+    send: (message) => client.send(JSON.stringify(message)),
     end: (status, reason) => client.close(status, reason),
     cut: () => client.terminate(),
     freeze: () => client.pause(),

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { followRun } from '../../cli/follow.ts';
 import { createApi } from '../../cli/http.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
-import { type FakeChannel, type Peer, type Said, startFakeChannel } from './fake-channel.ts';
+import { type FakeChannel, type Peer, type ClientMessage, startFakeChannel } from './fake-channel.ts';
 
 const ID = '0193f0a0-0000-7000-8000-000000000001';
 const LAST = 6;
@@ -16,9 +16,9 @@ const event = (seq: number): FeedEvent => ({
 });
 const upTo = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n);
 
-describe('following the events of a run by the live channel', () => {
+describe('following a run over the live channel', () => {
   let server: FakeChannel;
-  /** What becomes of joins, one after another; the last one holds for all further ones. */
+  /** What happens after each join, in order; the last entry applies to all further joins. */
   let joins: ((peer: Peer, after: number) => void)[];
   let streams: number;
   let isSettled: () => boolean;
@@ -33,9 +33,9 @@ describe('following the events of a run by the live channel', () => {
       const run = { state: 'completed', last_seq: LAST, callback };
       return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(run));
     };
-    server.onMessage = (message: Said, peer) => {
+    server.onMessage = (message: ClientMessage, peer) => {
       if (message.type !== 'join') return;
-      peer.say({ type: 'joined', id: message.id, room: message.room, snapshot: {}, last_seq: LAST });
+      peer.send({ type: 'joined', id: message.id, room: message.room, snapshot: {}, last_seq: LAST });
       const join = joins.length > 1 ? joins.shift() : joins[0];
       join?.(peer, message.after);
     };
@@ -48,63 +48,63 @@ describe('following the events of a run by the live channel', () => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(seqs.map((seq) => `id: ${seq}\ndata: ${JSON.stringify(event(seq))}\n\n`).join(''));
   };
-  const tell = (peer: Peer, seqs: readonly number[]) => {
-    for (const seq of seqs) peer.say({ type: 'event', event: event(seq) });
+  const sendEvents = (peer: Peer, seqs: readonly number[]) => {
+    for (const seq of seqs) peer.send({ type: 'event', event: event(seq) });
   };
-  const rest = (peer: Peer, after: number) => tell(peer, upTo(after + 1, LAST));
+  const rest = (peer: Peer, after: number) => sendEvents(peer, upTo(after + 1, LAST));
   const follow = async (after = 0) => {
-    const ways: string[] = [];
+    const fallbacks: string[] = [];
     const options = {
       after,
       patienceMs: 60_000,
       onLost: (reason: string) => assert.fail(reason),
-      onOtherTransport: (reason: string, transport: string) => ways.push(`${transport}: ${reason}`),
+      onOtherTransport: (reason: string, transport: string) => fallbacks.push(`${transport}: ${reason}`),
     };
     const api = createApi(server.url, { kind: 'key', key: 'bt_test' });
     const events = await Array.fromAsync(followRun({ api, id: ID, projectId: 'p' }, options));
-    return { seqs: events.map(({ seq }) => seq), ways };
+    return { seqs: events.map(({ seq }) => seq), fallbacks };
   };
-  const joined = () => server.said.filter(({ type }) => type === 'join').map(({ after }) => after);
+  const joined = () => server.messages.filter(({ type }) => type === 'join').map(({ after }) => after);
 
-  it('ends with the last one', async () => {
+  it('ends with the last event', async () => {
     joins = [rest];
-    assert.deepEqual(await follow(), { seqs: upTo(1, LAST), ways: [] });
-    assert.equal(server.said[0].room, `workflow:${ID}`);
+    assert.deepEqual(await follow(), { seqs: upTo(1, LAST), fallbacks: [] });
+    assert.equal(server.messages[0].room, `workflow:${ID}`);
     assert.equal(streams, 0);
   });
 
-  it('ends at once behind the last event', async () => {
+  it('ends at once if no event follows', async () => {
     joins = [() => {}];
     assert.deepEqual((await follow(LAST)).seqs, []);
   });
 
-  it('ends once the callback is settled, although no event tells of it', async () => {
+  it('ends when the callback is settled, even without an event', async () => {
     joins = [rest];
-    let looks = 0;
-    isSettled = () => ++looks > 3;
+    let reads = 0;
+    isSettled = () => ++reads > 3;
     assert.deepEqual((await follow()).seqs, upTo(1, LAST));
   });
 
   const breaks: readonly (readonly [how: string, (peer: Peer) => void])[] = [
-    ['is cut', (peer) => setTimeout(peer.cut, 20)],
+    ['is terminated', (peer) => setTimeout(peer.cut, 20)],
     ['is closed by a server that stops', (peer) => peer.end(1012, 'server_stopping')],
     ['is closed because of slow reading', (peer) => peer.end(1008, 'slow_reader')],
-    ['leaves out an event', (peer) => tell(peer, [5, 6])],
+    ['omits an event', (peer) => sendEvents(peer, [5, 6])],
   ];
   for (const [how, broken] of breaks) {
-    it(`goes on behind the last seq where the connection ${how}, without gap or repeat`, async () => {
+    it(`continues after the last seq without gap or repeat if the connection ${how}`, async () => {
       const first = (peer: Peer, after: number) => {
-        tell(peer, [after + 1, after + 2]);
+        sendEvents(peer, [after + 1, after + 2]);
         broken(peer);
       };
-      joins = [first, (peer, after) => tell(peer, upTo(Math.max(1, after - 1), LAST))];
-      assert.deepEqual(await follow(), { seqs: upTo(1, LAST), ways: [] });
+      joins = [first, (peer, after) => sendEvents(peer, upTo(Math.max(1, after - 1), LAST))];
+      assert.deepEqual(await follow(), { seqs: upTo(1, LAST), fallbacks: [] });
       assert.deepEqual(joined(), [0, 2]);
       assert.equal(streams, 0);
     });
   }
 
-  it('gives each outage of the service its own time, also without an event between two of them', async () => {
+  it('allows each outage its own time, even without an event in between', async () => {
     const { now } = Date;
     const { onRequest } = server;
     let aheadMs = 0;
@@ -139,40 +139,40 @@ describe('following the events of a run by the live channel', () => {
     }
   });
 
-  it('goes on by server-sent events where the upgrade is refused twice', async () => {
+  it('uses server-sent events if the upgrade is rejected twice', async () => {
     server.refuses = { status: 404, body: '' };
-    const { seqs, ways } = await follow();
+    const { seqs, fallbacks } = await follow();
     assert.deepEqual(seqs, upTo(1, LAST));
-    assert.deepEqual(ways, [
+    assert.deepEqual(fallbacks, [
       'server-sent events: The live channel is unreachable (Unexpected server response: 404)',
     ]);
     assert.equal(server.tokens.length, 2);
   });
 
-  it('goes on by server-sent events where there are no tokens', async () => {
+  it('uses server-sent events without a token', async () => {
     server.tokenStatus = 403;
-    const { seqs, ways } = await follow();
+    const { seqs, fallbacks } = await follow();
     assert.deepEqual(seqs, upTo(1, LAST));
-    assert.match(ways.join(), /^server-sent events: No token/);
+    assert.match(fallbacks.join(), /^server-sent events: No token/);
   });
 
-  it('goes on by server-sent events where the room is refused', async () => {
+  it('uses server-sent events if the room is rejected', async () => {
     server.onMessage = ({ id, room }, peer) =>
-      peer.say({ type: 'refused', id, room, code: 'forbidden', message: 'Not yours.' });
-    assert.deepEqual(await follow(), { seqs: upTo(1, LAST), ways: ['server-sent events: Not yours'] });
+      peer.send({ type: 'refused', id, room, code: 'forbidden', message: 'Not yours.' });
+    assert.deepEqual(await follow(), { seqs: upTo(1, LAST), fallbacks: ['server-sent events: Not yours'] });
   });
 
-  it('goes on by server-sent events behind the last seq when the channel breaks twice in a row', async () => {
+  it('uses server-sent events after the last seq if the channel breaks twice in a row', async () => {
     joins = [
       (peer, after) => {
-        tell(peer, [after + 1, after + 2, after + 3]);
+        sendEvents(peer, [after + 1, after + 2, after + 3]);
         peer.end(1012, 'server_stopping');
       },
       (peer) => peer.cut(),
     ];
-    const { seqs, ways } = await follow();
+    const { seqs, fallbacks } = await follow();
     assert.deepEqual(seqs, upTo(1, LAST));
-    assert.match(ways.join(), /^server-sent events: /);
+    assert.match(fallbacks.join(), /^server-sent events: /);
     assert.deepEqual(joined(), [0, 3]);
     assert.equal(streams, 1);
   });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { CliError } from '../../cli/exit-codes.ts';
 import { forwardAddress } from '../../cli/forward-address.ts';
 
-describe('an address to forward to', () => {
-  const forms: ReadonlyArray<readonly [given: string, meant: string]> = [
+describe('the address to forward to', () => {
+  const forms: ReadonlyArray<readonly [input: string, meant: string]> = [
     ['4000', 'http://localhost:4000/'],
     [':4000/hook', 'http://localhost:4000/hook'],
     ['4000/hook?x=1', 'http://localhost:4000/hook?x=1'],
@@ -14,11 +14,11 @@ describe('an address to forward to', () => {
     ['http://localhost:4000/hook#part', 'http://localhost:4000/hook'],
     ['HTTPS://localhost:8443', 'https://localhost:8443/'],
   ];
-  for (const [given, meant] of forms) {
-    it(`is ${meant} where ${given} is typed`, () => assert.equal(forwardAddress(given), meant));
+  for (const [input, meant] of forms) {
+    it(`is ${meant} for ${input}`, () => assert.equal(forwardAddress(input), meant));
   }
 
-  for (const given of [
+  for (const input of [
     '',
     'ftp://localhost/',
     '99999',
@@ -26,9 +26,9 @@ describe('an address to forward to', () => {
     'two words',
     'http://me:pass@localhost/',
   ]) {
-    it(`is refused where it is "${given}"`, () => {
+    it(`is rejected if it is "${input}"`, () => {
       assert.throws(
-        () => forwardAddress(given),
+        () => forwardAddress(input),
         (error) => error instanceof CliError && error.exitCode === 2 && !error.message.includes('me:pass'),
       );
     });

@@ -4,7 +4,7 @@ import { useOwnWorld } from '../support/world.ts';
 import { type Cli, cliWith } from './cli-process.ts';
 import { deliveryOf, publish, readiness, webhooksOf } from './listening.ts';
 
-describe('baton listen, killed', () => {
+describe('baton listen, killed,', () => {
   const world = useOwnWorld({ deliveryWorker: true });
   let cli: Cli;
   before(() => {
@@ -12,24 +12,24 @@ describe('baton listen, killed', () => {
   });
   after(() => cli.cleanUp());
 
-  it('leaves nothing behind', async () => {
+  it('leaves no webhook', async () => {
     const killed = cli.spawn(['listen', '--forward', 'http://127.0.0.1:4000']);
     const listening = await readiness(killed);
     killed.child.kill('SIGKILL');
     await killed.ended;
     assert.equal((await webhooksOf(world)).length, 1);
-    // It waits for a moment, since a listener may come back.
+    // The webhook remains for a while, because a listener may reconnect.
     await publish(world);
     const { attempts } = await deliveryOf(world, listening.id, 'retrying');
     assert.deepEqual(
       [attempts[0].failure, attempts[0].message],
       ['connection_failed', 'No listener is connected'],
     );
-    // The minute after which it goes, made short.
+    // Shortens the minute after which the webhook is deleted.
     await world.database.em
       .fork()
       .execute(`update webhooks set listening_until = now() - interval '61 s' where id = ?`, [listening.id]);
-    await eventually('the webhook is gone', async () => (await webhooksOf(world)).length === 0);
+    await eventually('the webhook is deleted', async () => (await webhooksOf(world)).length === 0);
     await deliveryOf(world, listening.id, 'cancelled');
   });
 });

@@ -9,15 +9,15 @@ import { type Cli, cliWith } from './cli-process.ts';
 import { deliveryOf, publish, readiness, webhooksOf } from './listening.ts';
 
 type InProcess = ReturnType<Cli['start']>;
-/** A command that listens, with what it printed when it was ready. */
+/** A running `baton listen`, with the output at its start. */
 type Listening = InProcess & { id: string; secret: string };
 
 describe('baton listen', function () {
-  // The service may not reach any address of this machine.
+  // The service may not call any address of this machine.
   const world = useOwnWorld({ worker: false, deliveryWorker: true, environment: { OUTBOUND_ALLOW: '' } });
   let cli: Cli;
   let local: Receiver;
-  let way: Awaited<ReturnType<typeof startWay>> | null = null;
+  let proxy: Awaited<ReturnType<typeof startProxy>> | null = null;
 
   beforeEach(async () => {
     cli = cliWith({ BATON_URL: world.api.url, BATON_API_KEY: world.installation.api_key });
@@ -26,8 +26,8 @@ describe('baton listen', function () {
   afterEach(async () => {
     await cli.cleanUp();
     await local.close();
-    await way?.close();
-    way = null;
+    await proxy?.close();
+    proxy = null;
     for (const { id } of await webhooksOf(world)) await world.send('DELETE', `/api/v1/webhooks/${id}`);
   });
 
@@ -43,7 +43,7 @@ describe('baton listen', function () {
   const signed = (secret: string, { body }: ReceivedRequest) =>
     `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 
-  it('posts deliveries to an address that the service can not reach, with their bytes and signature', async () => {
+  it('posts deliveries to an address that the service cannot reach, with their bytes and signature', async () => {
     local.answering((_request, response) => {
       response.writeHead(201, { 'content-type': 'text/plain', 'x-local': 'yes' }).end('thanks, ü');
       return undefined;
@@ -71,7 +71,7 @@ describe('baton listen', function () {
     assert.deepEqual(await webhooksOf(world), []);
   });
 
-  it('shows the webhook as one that is listened to, and its secret nowhere else', async () => {
+  it('is shown as listening by its webhook, and the secret is shown nowhere else', async () => {
     const listening = await begin('--events', 'sprint.*');
     const { json, text } = await world.send('GET', `/api/v1/webhooks/${listening.id}`);
     assert.deepEqual([json.listening, json.has_secret, json.url], [true, true, `${local.url}/hook`]);
@@ -90,7 +90,7 @@ describe('baton listen', function () {
     );
   });
 
-  it('has what fails retried', async () => {
+  it('reports failures, which are retried', async () => {
     local.answering(500);
     const listening = await begin();
     await publish(world);
@@ -105,7 +105,7 @@ describe('baton listen', function () {
     await stop(listening);
   });
 
-  it('says so where nothing listens at the local address', async () => {
+  it('reports a refused connection to the local address', async () => {
     await local.close();
     const listening = await begin();
     await publish(world);
@@ -116,7 +116,7 @@ describe('baton listen', function () {
     await stop(listening);
   });
 
-  it('cuts a long answer where every answer is cut, and does not follow a redirect', async () => {
+  it('truncates a long response, and does not follow a redirect', async () => {
     local.answering((_request, response) => {
       response.writeHead(302, { location: 'http://example.com/' }).end('x'.repeat(100_000));
       return undefined;
@@ -130,7 +130,7 @@ describe('baton listen', function () {
     await stop(listening);
   });
 
-  it('sends tests too', async () => {
+  it('also receives tests', async () => {
     const listening = await begin();
     const { json } = await world.send('POST', `/api/v1/webhooks/${listening.id}/test`, {
       body: { event: 'user.joined' },
@@ -140,7 +140,7 @@ describe('baton listen', function () {
     await stop(listening);
   });
 
-  it('takes a burst, and each delivery once', async () => {
+  it('posts a burst of deliveries, each once', async () => {
     const listening = await begin();
     const events = Array.from({ length: 120 }, (_, index) => ({
       event: 'issue.created',
@@ -150,7 +150,7 @@ describe('baton listen', function () {
     const requests = await local.receives(120);
     const ids = new Set(requests.map(({ headers }) => headers['x-service-delivery']));
     assert.equal(ids.size, 120);
-    await eventually('all 120 have succeeded', async () => {
+    await eventually('all 120 deliveries have succeeded', async () => {
       const path = `/api/v1/webhooks/${listening.id}/deliveries?status=succeeded&limit=200`;
       return (await world.send('GET', path)).json.data.length === 120;
     });
@@ -175,7 +175,7 @@ describe('baton listen', function () {
     assert.deepEqual([request.event, request.status, request.failure], ['issue.created', 204, null]);
   });
 
-  it('works for people who are signed in', async () => {
+  it('works for a signed-in person', async () => {
     const login = ['login', '--email', world.installation.admin_email, '--password-stdin'];
     delete cli.env['BATON_API_KEY'];
     assert.equal((await cli.run(login, { input: `${PASSWORD}\n` })).code, 0);
@@ -186,9 +186,9 @@ describe('baton listen', function () {
     await stop(running);
   });
 
-  it('listens again when the connection was lost, and posts nothing twice', async () => {
-    way = await startWay(Number(new URL(world.api.url).port));
-    cli.env.BATON_URL = way.url;
+  it('reconnects after a lost connection, and posts nothing twice', async () => {
+    proxy = await startProxy(Number(new URL(world.api.url).port));
+    cli.env.BATON_URL = proxy.url;
     let answerNow = () => {};
     local.answering((_request, response) => {
       answerNow = () => void response.writeHead(200).end('late');
@@ -197,7 +197,7 @@ describe('baton listen', function () {
     const listening = await begin();
     await publish(world);
     await local.receives(1);
-    way.cut();
+    proxy.cut();
     await listening.says(/The live channel is unreachable.*; retrying/);
     answerNow();
     await listening.says(/Listening again/);
@@ -210,7 +210,7 @@ describe('baton listen', function () {
     await stop(listening);
   });
 
-  it('says so when failures have disabled the webhook', async () => {
+  it('reports that failures have disabled the webhook', async () => {
     local.answering(500);
     const listening = await begin();
     for (let count = 0; count < 10; count += 1) await publish(world);
@@ -222,7 +222,7 @@ describe('baton listen', function () {
     await stop(listening);
   });
 
-  it('ends when its webhook is deleted by somebody else', async () => {
+  it('ends if its webhook is deleted', async () => {
     const listening = await begin();
     await world.send('DELETE', `/api/v1/webhooks/${listening.id}`);
     const { code, stderr } = await listening.ended;
@@ -230,48 +230,48 @@ describe('baton listen', function () {
     assert.match(stderr, /The webhook no longer exists/);
   });
 
-  describe('refuses', () => {
-    it('an address that is none', async () => {
+  describe('fails with', () => {
+    it('an invalid address', async () => {
       const { code, stderr } = await cli.run(['listen', '--forward', 'ftp://localhost/']);
       assert.equal(code, 2);
       assert.match(stderr, /--forward: "ftp:\/\/localhost\/" is not an http or https address/);
     });
 
-    it('a key without the right', async () => {
+    it('a key without the permission', async () => {
       const cookie = await world.signIn();
-      const made = await world.send('POST', '/api/v1/keys', {
+      const created = await world.send('POST', '/api/v1/keys', {
         ...world.as(cookie),
         body: { name: 'Reader', scopes: ['webhooks:read'], project_id: world.installation.project_id },
       });
-      cli.env.BATON_API_KEY = made.json.key;
+      cli.env.BATON_API_KEY = created.json.key;
       const { code, stderr } = await cli.run(['listen', '--forward', local.url]);
       assert.equal(code, 5);
       assert.match(stderr, /webhooks:write/);
     });
 
-    it('a server that is not there', async () => {
+    it('an unreachable server', async () => {
       cli.env.BATON_URL = 'http://127.0.0.1:9';
       assert.equal((await cli.run(['listen', '--forward', local.url])).code, 6);
     });
   });
 });
 
-/** A way to a port of this machine that can be cut. */
-async function startWay(port: number) {
+/** Starts a proxy to a local port, whose connections can be cut. */
+async function startProxy(port: number) {
   const sockets = new Set<Socket>();
   const server = createServer((from) => {
     const to = connect(port, '127.0.0.1');
-    for (const [one, other] of [
+    for (const [end, other] of [
       [from, to],
       [to, from],
     ] as const) {
-      sockets.add(one);
-      one.on('error', () => {});
-      one.on('close', () => {
-        sockets.delete(one);
+      sockets.add(end);
+      end.on('error', () => {});
+      end.on('close', () => {
+        sockets.delete(end);
         other.destroy();
       });
-      one.pipe(other);
+      end.pipe(other);
     }
   });
   const cut = () => {

@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.ts';
 import type { World } from '../support/world.ts';
 import type { Running } from './cli-process.ts';
 
-/** Waits until `baton listen` is ready, and returns the id and the secret of its webhook. */
+/** Waits until `baton listen` is ready. Returns the id and the secret of its webhook. */
 export async function readiness(running: Running): Promise<{ id: string; secret: string }> {
   await running.says(/Ready: forwarding to/);
   const [, id = ''] = await running.says(/Webhook +([0-9a-f-]{36})/);
@@ -15,7 +15,7 @@ export async function webhooksOf(world: World): Promise<{ id: string }[]> {
   return (await world.send('GET', '/api/v1/webhooks')).json.data;
 }
 
-/** Sends one event to the service. */
+/** Publishes one event. */
 export async function publish(world: World, title = 'A title', event = 'issue.created'): Promise<void> {
   const [object = ''] = event.split('.');
   const data = { [object]: { id: 'i-1', key: 'SHOP-1', title } };
@@ -23,7 +23,7 @@ export async function publish(world: World, title = 'A title', event = 'issue.cr
   assert.equal(status, 202);
 }
 
-/** Returns the only delivery of a webhook with its attempts, once it is in the state. */
+/** Waits until the only delivery of a webhook is in the state. Returns it with its attempts. */
 export function deliveryOf(world: World, webhookId: string, state: string) {
   return eventually(`the delivery is ${state}`, async () => {
     const { json } = await world.send('GET', `/api/v1/webhooks/${webhookId}/deliveries`);

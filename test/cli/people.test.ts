@@ -6,7 +6,7 @@ import { PASSWORD, useWorld } from '../support/world.ts';
 import { type FreshDatabase, freshDatabase } from '../support/services.ts';
 import { type Cli, cliWith } from './cli-process.ts';
 
-describe('baton for people', () => {
+describe('the command line for people', () => {
   const world = useWorld();
   let cli: Cli;
 
@@ -15,20 +15,20 @@ describe('baton for people', () => {
   beforeEach(() => {
     cli = anotherCli();
   });
-  afterEach(() => Promise.all(opened.splice(0).map((one) => one.cleanUp())));
+  afterEach(() => Promise.all(opened.splice(0).map((openCli) => openCli.cleanUp())));
 
   const anotherCli = (): Cli => {
-    const made = cliWith({ BATON_URL: world.api.url });
-    opened.push(made);
-    return made;
+    const created = cliWith({ BATON_URL: world.api.url });
+    opened.push(created);
+    return created;
   };
 
-  /** An address that nobody in the shared service has. */
+  /** Returns an e-mail address that is unique in the shared service. */
   const addressOf = (name: string) => `${name}-${randomBytes(4).toString('hex')}@example.com`;
   const login = (email = world.installation.admin_email, password = PASSWORD) =>
     cli.run(['login', '--email', email, '--password-stdin'], { input: `${password}\n` });
 
-  it('signs in, says who one is, and signs out', async () => {
+  it('signs in, shows the current user, and signs out', async () => {
     assert.equal((await cli.spawn(['whoami']).ended).code, 2);
     const { code, stdout } = await login();
     const { admin_email: email } = world.installation;
@@ -44,7 +44,7 @@ describe('baton for people', () => {
     assert.match((await cli.run(['logout'])).stdout, /Not signed in/);
   });
 
-  it('refuses a wrong password with 5, and asks nobody where there is no terminal', async () => {
+  it('exits with 5 for a wrong password, and does not prompt without a terminal', async () => {
     const { admin_email: email } = world.installation;
     const { code, stderr } = await login(email, 'wrong');
     assert.equal(code, 5);
@@ -52,15 +52,15 @@ describe('baton for people', () => {
     assert.equal((await cli.run(['login', '--email', email])).code, 2);
   });
 
-  it('makes, lists, rotates and revokes keys', async () => {
+  it('creates, lists, rotates and revokes keys', async () => {
     await login();
-    const made = await cli.json(['key', 'create', '--name', 'CI', '--scope', 'tasks:read']);
-    assert.deepEqual([made.name, made.scopes], ['CI', ['tasks:read']]);
+    const created = await cli.json(['key', 'create', '--name', 'CI', '--scope', 'tasks:read']);
+    assert.deepEqual([created.name, created.scopes], ['CI', ['tasks:read']]);
     const asKey = (key: string) => cli.run(['whoami', '--json'], { env: { BATON_API_KEY: key } });
-    assert.equal(JSON.parse((await asKey(made.key)).stdout).key.id, made.id);
+    assert.equal(JSON.parse((await asKey(created.key)).stdout).key.id, created.id);
 
-    const rotated = await cli.json(['key', 'rotate', made.id, '--overlap-hours', '1']);
-    assert.equal((await asKey(made.key)).code, 0);
+    const rotated = await cli.json(['key', 'rotate', created.id, '--overlap-hours', '1']);
+    assert.equal((await asKey(created.key)).code, 0);
     assert.equal((await asKey(rotated.key)).code, 0);
     assert.match((await cli.run(['key', 'revoke', rotated.id])).stdout, /revoked/);
     assert.equal((await asKey(rotated.key)).code, 5);
@@ -71,33 +71,33 @@ describe('baton for people', () => {
     );
     const { stdout } = await cli.run(['key', 'list']);
     assert.match(stdout, /^KEY +PREFIX/);
-    assert.doesNotMatch(stdout, new RegExp(made.key));
+    assert.doesNotMatch(stdout, new RegExp(created.key));
   });
 
-  it('makes and lists projects, and asks which one where there are several', async () => {
+  it('creates and lists projects, and requires --project if there are several', async () => {
     await login();
-    const made = await cli.json(['project', 'create', '--name', 'Second one', '--key', 'SEC']);
+    const created = await cli.json(['project', 'create', '--name', 'Second one', '--key', 'SEC']);
     const { data } = await cli.json(['project', 'list']);
-    assert.deepEqual(data.map(({ key }: { key: string }) => key)[0], made.key);
+    assert.deepEqual(data.map(({ key }: { key: string }) => key)[0], created.key);
     const { code, stderr } = await cli.run(['task', 'submit', '--title', 'x']);
     assert.equal(code, 2);
     assert.match(stderr, /--project:\n/);
-    assert.match(stderr, new RegExp(`${made.id} {2}Second one`));
+    assert.match(stderr, new RegExp(`${created.id} {2}Second one`));
   });
 
   it('adds members, changes their roles and removes them', async () => {
     await login();
     const email = addressOf('ada');
     const args = ['member', 'create', '--email', email, '--role', 'viewer'];
-    const made = await cli.json(args);
-    assert.ok(made.initial_password.length >= 12);
-    assert.equal((await cli.json(['member', 'set-role', made.id, 'admin'])).role, 'admin');
+    const created = await cli.json(args);
+    assert.ok(created.initial_password.length >= 12);
+    assert.equal((await cli.json(['member', 'set-role', created.id, 'admin'])).role, 'admin');
     assert.match((await cli.run(['member', 'list'])).stdout, new RegExp(`${email} +ada-\\w+ +admin`));
     assert.equal((await cli.run(args)).code, 5);
     const ada = anotherCli();
-    const input = made.initial_password;
+    const input = created.initial_password;
     assert.equal((await ada.run(['login', '--email', email, '--password-stdin'], { input })).code, 0);
-    assert.equal((await cli.run(['member', 'remove', made.id])).code, 0);
+    assert.equal((await cli.run(['member', 'remove', created.id])).code, 0);
     assert.equal((await ada.run(['whoami'])).code, 5);
   });
 
@@ -129,15 +129,15 @@ describe('baton for people', () => {
     assert.doesNotMatch(JSON.stringify(removed), new RegExp(revoked.key.key));
   });
 
-  it('invites, lists and takes back', async () => {
+  it('creates, lists and revokes invitations', async () => {
     await login();
     const [eve, mel] = [addressOf('eve'), addressOf('mel')];
-    const made = await cli.json(['member', 'invite', '--email', eve, '--role', 'member']);
-    assert.match(made.url, /\/invitation#[\w-]{43}$/);
+    const created = await cli.json(['member', 'invite', '--email', eve, '--role', 'member']);
+    assert.match(created.url, /\/invitation#[\w-]{43}$/);
     const { stdout } = await cli.run(['member', 'invite', '--email', mel, '--role', 'viewer']);
     assert.match(stdout, /Link +http\S+#/);
     assert.match(stdout, /Mail +not configured: send the link yourself/);
-    assert.match((await cli.run(['member', 'uninvite', made.id])).stdout, /revoked/);
+    assert.match((await cli.run(['member', 'uninvite', created.id])).stdout, /revoked/);
     const { data } = await cli.json(['member', 'invitations', '--status', 'open']);
     assert.deepEqual(
       data.map(({ email }: { email: string }) => email),
@@ -146,27 +146,27 @@ describe('baton for people', () => {
     assert.match((await cli.run(['member', 'invitations'])).stdout, new RegExp(`${eve} +member +revoked`));
   });
 
-  it('changes the password and stays signed in, here alone', async () => {
+  it('changes the password, and ends all other sessions', async () => {
     await login();
     const bea = addressOf('bea');
-    const made = await cli.json(['member', 'create', '--email', bea, '--role', 'viewer']);
-    const there = anotherCli();
-    await there.run(['login', '--email', bea, '--password-stdin'], { input: made.initial_password });
-    assert.equal((await login(bea, made.initial_password)).code, 0);
+    const created = await cli.json(['member', 'create', '--email', bea, '--role', 'viewer']);
+    const elsewhere = anotherCli();
+    await elsewhere.run(['login', '--email', bea, '--password-stdin'], { input: created.initial_password });
+    assert.equal((await login(bea, created.initial_password)).code, 0);
     const { data } = await cli.json(['session', 'list']);
     assert.equal(data.length, 2);
     const change = (lines: string) => cli.run(['password', '--password-stdin'], { input: lines });
     assert.equal((await change(`wrong\na good new password\n`)).code, 5);
-    const changed = await change(`${made.initial_password}\na good new password\n`);
+    const changed = await change(`${created.initial_password}\na good new password\n`);
     assert.deepEqual([changed.code, changed.stderr], [0, '']);
     assert.equal((await cli.run(['whoami'])).code, 0);
-    assert.equal((await there.run(['whoami'])).code, 5);
+    assert.equal((await elsewhere.run(['whoami'])).code, 5);
     assert.equal((await login(bea, 'a good new password')).code, 0);
     assert.match((await cli.run(['session', 'end-others'])).stdout, /1 session ended/);
-    assert.equal((await there.run(['session', 'list'])).code, 5);
+    assert.equal((await elsewhere.run(['session', 'list'])).code, 5);
   });
 
-  describe('setting up an installation', () => {
+  describe('at the setup of an installation', () => {
     let database: FreshDatabase;
     beforeEach(async () => {
       database = await freshDatabase();
@@ -184,11 +184,11 @@ describe('baton for people', () => {
       'boss@example.com',
     ];
 
-    it('migrates, makes the first workspace once, and shows key and password', async () => {
+    it('migrates, creates the first workspace once, and shows key and password', async () => {
       cli.env.DATABASE_URL = database.url;
       assert.match((await cli.run(['admin', 'migrate'])).stdout, /latest schema/);
-      const made = await cli.json(setup);
-      assert.deepEqual(Object.keys(made).toSorted(), [
+      const created = await cli.json(setup);
+      assert.deepEqual(Object.keys(created).toSorted(), [
         'admin_email',
         'admin_password',
         'api_key',
@@ -200,7 +200,7 @@ describe('baton for people', () => {
       assert.match(again.stderr, /^baton: this database already has a workspace/);
     });
 
-    it('says what is missing, and shows no password of the database', async () => {
+    it('names a missing variable, and hides the password of the database', async () => {
       const missing = await cli.run(['admin', 'migrate']);
       assert.deepEqual([missing.code, missing.stdout], [2, '']);
       assert.match(missing.stderr, /DATABASE_URL/);

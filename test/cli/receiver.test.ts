@@ -23,7 +23,7 @@ describe('the sample receiver', () => {
     await Promise.all(closing.splice(0).map((open) => open.close()));
   });
 
-  const started = async (options: Partial<ReceiverOptions> = {}) => {
+  const start = async (options: Partial<ReceiverOptions> = {}) => {
     const receiver = await startReceiver({ onCallback: (callback) => callbacks.push(callback), ...options });
     closing.push(receiver);
     return receiver;
@@ -35,9 +35,9 @@ describe('the sample receiver', () => {
   };
   const signed = { 'x-service-signature': signature(SECRET, BODY), 'x-service-event': 'task.completed' };
 
-  it('takes a rightly signed callback over HTTPS with 204', async () => {
+  it('returns 204 for a correctly signed callback over HTTPS', async () => {
     const authority = await createTestAuthority();
-    const { url } = await started({
+    const { url } = await start({
       ...(await authority.issue({ names: ['localhost'] })),
       secrets: [SECRET],
     });
@@ -51,15 +51,15 @@ describe('the sample receiver', () => {
     );
   });
 
-  it('asks for the secret of the run', async () => {
-    const asked: string[] = [];
+  it('fetches the secret of the run', async () => {
+    const requested: string[] = [];
     const secretFor = async (id: string) => {
-      asked.push(id);
+      requested.push(id);
       return SECRET;
     };
-    const { url } = await started({ secretFor });
+    const { url } = await start({ secretFor });
     assert.equal((await send(url, signed)).response?.status, 204);
-    assert.deepEqual(asked, ['e-1']);
+    assert.deepEqual(requested, ['e-1']);
   });
 
   const refused: ReadonlyArray<
@@ -80,11 +80,11 @@ describe('the sample receiver', () => {
       { secrets: [SECRET] },
     ],
     ['a short signature', { 'x-service-signature': 'sha256=' }, /does not match/, { secrets: [SECRET] }],
-    ['a secret that nobody knows', signed, /is unknown/, {}],
+    ['an unknown secret', signed, /is unknown/, {}],
   ];
   for (const [what, headers, reason, options] of refused) {
-    it(`answers 401 to ${what}`, async () => {
-      const { url } = await started(options);
+    it(`returns 401 for ${what}`, async () => {
+      const { url } = await start(options);
       const record = await send(url, headers);
       assert.equal(record.response?.status, 401);
       assert.match(record.response.body.toString(), reason);
@@ -92,8 +92,8 @@ describe('the sample receiver', () => {
     });
   }
 
-  it('answers 405 to anything but POST, and takes a body that is no JSON', async () => {
-    const { url } = await started({ secrets: [SECRET] });
+  it('returns 405 for other methods than POST, and accepts a body that is not JSON', async () => {
+    const { url } = await start({ secrets: [SECRET] });
     const response = await fetch(url);
     assert.deepEqual([response.status, response.headers.get('allow')], [405, 'POST']);
     const body = Buffer.from('not json');
@@ -104,8 +104,8 @@ describe('the sample receiver', () => {
     );
   });
 
-  it('describes a callback in one line with its body below', async () => {
-    const { url } = await started({ secrets: [SECRET] });
+  it('prints a callback in one line with its body below', async () => {
+    const { url } = await start({ secrets: [SECRET] });
     await send(url, signed);
     const [callback] = callbacks;
     assert.ok(callback);
@@ -117,8 +117,8 @@ describe('the sample receiver', () => {
   const EVENT = Buffer.from('{"id":"evt_1","event":"issue.created","data":{}}');
   const eventHeaders = { 'x-service-event': 'issue.created', 'x-service-delivery': 'd-1' };
 
-  it("takes a webhook's delivery, and names its event", async () => {
-    const { url } = await started({ secrets: [SECRET] });
+  it('accepts the delivery of a webhook, and names its event', async () => {
+    const { url } = await start({ secrets: [SECRET] });
     const headers = { ...eventHeaders, 'x-service-signature': signature(SECRET, EVENT) };
     assert.equal((await send(url, headers, { body: EVENT })).response?.status, 204);
     const [delivery] = callbacks;
@@ -130,8 +130,8 @@ describe('the sample receiver', () => {
     );
   });
 
-  it('takes what the secret before signed, while it is being rotated', async () => {
-    const { url } = await started({ secrets: [SECRET] });
+  it('accepts a signature of the previous secret during a rotation', async () => {
+    const { url } = await start({ secrets: [SECRET] });
     const headers = {
       ...eventHeaders,
       'x-service-signature': signature('newer', EVENT),
@@ -140,8 +140,8 @@ describe('the sample receiver', () => {
     assert.equal((await send(url, headers, { body: EVENT })).response?.status, 204);
   });
 
-  it('says that it does not know the secret of a webhook', async () => {
-    const { url } = await started();
+  it('reports that the secret of a webhook is unknown', async () => {
+    const { url } = await start();
     await send(url, { ...eventHeaders, 'x-service-signature': signature(SECRET, EVENT) }, { body: EVENT });
     assert.deepEqual(
       [callbacks[0]?.verified, callbacks[0]?.reason],
@@ -149,8 +149,8 @@ describe('the sample receiver', () => {
     );
   });
 
-  it('says so where the port is taken', async () => {
-    const { url } = await started();
-    await assert.rejects(started({ port: Number(new URL(url).port) }), { code: 'EADDRINUSE' });
+  it('fails if the port is in use', async () => {
+    const { url } = await start();
+    await assert.rejects(start({ port: Number(new URL(url).port) }), { code: 'EADDRINUSE' });
   });
 });

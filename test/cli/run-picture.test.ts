@@ -16,7 +16,7 @@ const step = (name: string) => ({
   retry: { attempts: 3, first_wait_ms: 100, factor: 2, most_wait_ms: 1_000 },
 });
 
-/** What the service's own state of a run tells, as the events that a reader gets. */
+/** Returns the events that readers get for changes of the domain's run state. */
 function eventsOf(play: (run: RunState) => void): FeedEvent[] {
   const run = new RunState(START);
   play(run);
@@ -24,7 +24,7 @@ function eventsOf(play: (run: RunState) => void): FeedEvent[] {
   return entries.map(({ type, at, data }, index) => ({ seq: index + 1, type, at, data, execution_id: 'e' }));
 }
 
-const begun = (run: RunState) => {
+const beginRun = (run: RunState) => {
   run.begin(START + 10);
   run.agentsChosen(
     { backend: 'rehearsal', steps: [step('design'), step('build')] } as unknown as Plan,
@@ -36,16 +36,16 @@ const lines = (events: readonly FeedEvent[], columns = 100, rows = 24) =>
   drawRun(picture(events), 'A title', { columns, rows, now: START + 5_000 }).map(stripVTControlCharacters);
 
 describe('the picture of a run', () => {
-  it('shows its steps as soon as they are planned', () => {
-    const [title, state, ...steps] = lines(eventsOf(begun));
+  it('shows the steps as soon as they are planned', () => {
+    const [title, state, ...steps] = lines(eventsOf(beginRun));
     assert.equal(title, 'A title');
     assert.match(state ?? '', /^executing {2}░{20} {2}0 of 2 steps {2}5\.0 s$/);
     assert.deepEqual(steps, ['  · design  designer', '  · build   builder']);
   });
 
-  it('shows what each step is doing', () => {
+  it('shows the activity of each step', () => {
     const events = eventsOf((run) => {
-      begun(run);
+      beginRun(run);
       run.stepStarted('id-design', 1, START + 100);
       run.stepCompleted(
         'id-design',
@@ -62,20 +62,20 @@ describe('the picture of a run', () => {
       type: 'step.progress',
       at: '2026-01-31T12:00:03.000Z',
     } as FeedEvent;
-    const told = {
+    const progressOfBuild = {
       ...progress,
       data: { step: { id: 'id-build', name: 'build', agent: 'builder', attempt: 2 }, percent: 40 },
     };
-    assert.deepEqual(lines([...events, told]).slice(1), [
+    assert.deepEqual(lines([...events, progressOfBuild]).slice(1), [
       'executing  ██████████░░░░░░░░░░  1 of 2 steps  5.0 s',
       '  ✔ design  designer  812 ms  All\uFFFD[2J clear',
       '  ▶ build   builder   40 %  attempt 2  3.0 s',
     ]);
   });
 
-  it('shows the end, what was left undone and the callback', () => {
+  it('shows the end, the skipped steps and the callback', () => {
     const events = eventsOf((run) => {
-      begun(run);
+      beginRun(run);
       run.stepStarted('id-design', 1, START + 100);
       run.stepFailed('id-design', 'step_failed', 'no way', null, START + 300);
       run.end('failed', null, START + 400);
@@ -101,7 +101,7 @@ describe('the picture of a run', () => {
     ]);
   });
 
-  it('never wraps a line and never needs more rows than there are', () => {
+  it('never wraps a line or exceeds the rows of the terminal', () => {
     const events = eventsOf((run) => {
       run.begin(START);
       const steps = Array.from({ length: 50 }, (_, index) => step(`step-${index}`));
@@ -118,9 +118,9 @@ describe('the picture of a run', () => {
     assert.ok(drawn.some((line) => line.includes('▶ step-30')));
   });
 
-  it('has words for every event that the service makes', () => {
+  it('describes every kind of event of the service', () => {
     const events = eventsOf((run) => {
-      begun(run);
+      beginRun(run);
       run.pause({ by: 'user:ada@example.com', reason: 'lunch' }, START + 30);
       run.continue({ by: 'key:bt_1' }, START + 40);
       run.stepStarted('id-design', 2, START + 100);

@@ -11,7 +11,7 @@ const LOCAL = {
   admin_password: 'hush',
 };
 
-describe('where the command line goes, and as whom', () => {
+describe('the target and credentials of the command line', () => {
   let folder: string;
   let env: NodeJS.ProcessEnv;
   let checkout: string;
@@ -22,7 +22,7 @@ describe('where the command line goes, and as whom', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  const runHere = () => {
+  const writeCredentials = () => {
     mkdirSync(join(checkout, '.local'), { recursive: true });
     writeFileSync(join(checkout, '.local', 'credentials.json'), JSON.stringify(LOCAL));
   };
@@ -30,7 +30,7 @@ describe('where the command line goes, and as whom', () => {
     storeSession(sessionsPath(env), url, { cookie: 'baton_session=x', email: 'ada@example.com' });
   const settings = (url?: string) => readSettings(env, url, checkout);
 
-  it('is nowhere in particular without anything', () => {
+  it('default to http://localhost:3000 without credentials', () => {
     assert.deepEqual(settings(), {
       baseUrl: 'http://localhost:3000',
       credential: { kind: 'none' },
@@ -38,8 +38,8 @@ describe('where the command line goes, and as whom', () => {
     });
   });
 
-  it('is the service of this checkout while it runs', () => {
-    runHere();
+  it('are those of this checkout while its service runs', () => {
+    writeCredentials();
     assert.deepEqual(settings(), {
       baseUrl: 'http://localhost:3111',
       credential: { kind: 'key', key: 'bt_local' },
@@ -47,38 +47,38 @@ describe('where the command line goes, and as whom', () => {
     });
   });
 
-  it('never takes the credentials of this checkout to another server', () => {
-    runHere();
+  it('exclude the credentials of this checkout for another server', () => {
+    writeCredentials();
     assert.deepEqual(settings('https://baton.example.com').credential, { kind: 'none' });
   });
 
-  it('is whoever signed in at that server, rather than the key of this checkout', () => {
-    runHere();
+  it('are those of the person who signed in at that server, rather than the key of this checkout', () => {
+    writeCredentials();
     signedInAt('http://localhost:3111');
     assert.deepEqual(settings().credential, { kind: 'session', cookie: 'baton_session=x' });
     assert.deepEqual(settings('http://localhost:4000').credential, { kind: 'none' });
   });
 
-  it('is BATON_API_KEY before everything', () => {
-    runHere();
+  it('include BATON_API_KEY before all others', () => {
+    writeCredentials();
     signedInAt('http://localhost:3111');
     env.BATON_API_KEY = 'bt_mine';
     assert.deepEqual(settings().credential, { kind: 'key', key: 'bt_mine' });
   });
 
-  it('takes BATON_URL, before it --url, and leaves slashes at the end out', () => {
+  it('use --url before BATON_URL, without trailing slashes', () => {
     env.BATON_URL = 'https://baton.example.com/base//';
     assert.equal(settings().baseUrl, 'https://baton.example.com/base');
     assert.equal(settings('http://other:1/').baseUrl, 'http://other:1');
   });
 
-  it('forgets a session', () => {
+  it('exclude a deleted session', () => {
     signedInAt('http://localhost:3000');
     storeSession(sessionsPath(env), 'http://localhost:3000', null);
     assert.deepEqual(settings().credential, { kind: 'none' });
   });
 
-  it('says so where a file is broken', () => {
+  it('are rejected if a file is damaged', () => {
     mkdirSync(join(checkout, '.local'), { recursive: true });
     writeFileSync(join(checkout, '.local', 'credentials.json'), '{');
     assert.throws(() => settings(), { exitCode: 2, message: /credentials\.json is damaged/ });

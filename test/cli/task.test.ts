@@ -27,7 +27,7 @@ describe('baton task', () => {
   };
 
   describe('submit', () => {
-    it("submits to the key's own project and shows the four members", async () => {
+    it('submits to the project of the key and shows the four members', async () => {
       const { code, stdout, stderr } = await cli.run(['task', 'submit', '--title', 'A task']);
       assert.deepEqual([code, stderr], [0, '']);
       const [id] = UUID.exec(stdout) ?? [];
@@ -37,26 +37,26 @@ describe('baton task', () => {
       assert.deepEqual([run.project_id, run.task_type], [world.installation.project_id, 'feature']);
     });
 
-    it('takes every member, the description from stdin', async () => {
+    it('accepts every member, and the description from stdin', async () => {
       const args = ['task', 'submit', '--title', 'Größe', '--type', 'bug', '--description-file', '-'];
       const more = ['--metadata', '{"ticket":"T-1"}', '--project', world.installation.project_id];
-      // In a process of its own, with a real pipe.
+      // Uses a separate process with a real pipe.
       const { stdout } = await cli.spawn([...args, ...more, '--json'], { input: 'Two\nlines\n' }).ended;
-      const made = JSON.parse(stdout);
-      assert.deepEqual(Object.keys(made), [
+      const created = JSON.parse(stdout);
+      assert.deepEqual(Object.keys(created), [
         'execution_id',
         'status_url',
         'websocket_room',
         'callback_secret',
       ]);
-      const run = await cli.json(['task', 'get', made.execution_id]);
+      const run = await cli.json(['task', 'get', created.execution_id]);
       assert.deepEqual(
         [run.title, run.task_type, run.description, run.metadata],
         ['Größe', 'bug', 'Two\nlines', { ticket: 'T-1' }],
       );
     });
 
-    it('gives the same run for the same idempotency key', async () => {
+    it('returns the same run for the same idempotency key', async () => {
       const args = ['task', 'submit', '--title', 'Once', '--idempotency-key', `key-${Date.now()}`];
       assert.deepEqual(await cli.json(args), await cli.json(args));
     });
@@ -74,7 +74,7 @@ describe('baton task', () => {
       [{ escalate: { step: 1, reason: 'too hard' } }, 'escalated', 3],
     ] as const;
     for (const [rehearsal, state, exitCode] of ends) {
-      it(`shows a run that ends ${state} line by line with --watch, and ends with ${exitCode}`, async () => {
+      it(`with --watch shows a run that ends ${state} line by line, and exits with ${exitCode}`, async () => {
         const { code, stdout } = await submit(rehearsal, '--watch');
         assert.equal(code, exitCode);
         assert.match(stdout, /T\d\d:\d\d:\d\d\.\d{3}Z {2}state initializing -> planning\n/);
@@ -85,7 +85,7 @@ describe('baton task', () => {
   });
 
   describe('watch', () => {
-    it('prints one event a line with --json, in order and to the last', async () => {
+    it('prints one event per line with --json, in order and to the last', async () => {
       const id = await submitted({ steps: 3, step_ms: 50, progress_events: 3 });
       const { code, stdout } = await cli.run(['task', 'watch', id, '--json']);
       const events = stdout
@@ -109,7 +109,7 @@ describe('baton task', () => {
       assert.deepEqual(JSON.parse(later), events.at(-1));
     });
 
-    it('ends with 4 when the run is cancelled', async () => {
+    it('exits with 4 if the run is cancelled', async () => {
       const id = await submitted({ step_ms: 60_000 });
       const watching = cli.start(['task', 'watch', id]);
       await watching.says(/step .+ started/);
@@ -119,7 +119,7 @@ describe('baton task', () => {
       assert.match(stdout, /-> cancelled by key:\S+ \(no need\)/);
     });
 
-    it('ends quietly with 130 on Ctrl-C', async () => {
+    it('exits with 130 without a message on Ctrl-C', async () => {
       const id = await submitted({ step_ms: 60_000 });
       const watching = cli.spawn(['task', 'watch', id]);
       await watching.says(/step .+ started/);
@@ -171,7 +171,7 @@ describe('baton task', () => {
     assert.match(stdout, /^RUN +STATE +DONE.+\n\S+ +completed +100 %/);
   });
 
-  it('shows events and details of a run, and erases it', async () => {
+  it('shows events and details of a run, and deletes it', async () => {
     const id = await submitted({ steps: 1 });
     await world.reaches(id, 'completed');
     const events = await cli.run(['task', 'events', id]);
@@ -184,13 +184,13 @@ describe('baton task', () => {
     assert.equal((await cli.run(['task', 'get', id])).code, 5);
   });
 
-  it('runs an ended run again, from where it stopped or from a step that is named', async () => {
+  it('reruns a run from where it stopped or from a named step', async () => {
     const id = await submitted({ steps: 2, ask: { step: 1, question: 'Now?' } });
     await world.reaches(id, 'paused');
     await cli.run(['task', 'cancel', id]);
     const rerunning = cli.start(['task', 'rerun', id, '--wait']);
     const rerun = await eventually(
-      'it runs again',
+      'the rerun is created',
       async () => (await cli.json(['task', 'get', id])).reruns[0] ?? null,
     );
     await world.reaches(rerun.execution_id, 'paused');
@@ -215,7 +215,7 @@ describe('baton task', () => {
     assert.match(refused.stderr, /\/from_step: .*step-1, step-2/);
   });
 
-  it('lists what agents have left behind, and downloads it, never over a file that is there', async () => {
+  it('lists and downloads artifacts, and never overwrites a file', async () => {
     const artifact = { step: 1, name: 'notes.md', media_type: 'text/markdown', text: 'It works.' };
     const id = await submitted({ steps: 1, artifact });
     await world.reaches(id, 'completed');
@@ -231,7 +231,7 @@ describe('baton task', () => {
     assert.match((await cli.run(['task', 'calls', id])).stdout, /No calls/);
   });
 
-  it('has its callback checked by `baton receiver`', async () => {
+  it('submits a callback that `baton receiver` verifies', async () => {
     const { cert, key } = services().tlsFiles;
     const receiver = cli.spawn(['receiver', '--port', '0', '--cert', cert, '--key', key]);
     const [, url = ''] = await receiver.says(
@@ -274,8 +274,8 @@ describe('baton task', () => {
     }
   });
 
-  describe('says what is wrong', () => {
-    it('with the problem in a sentence, each member named, and exit code 5', async () => {
+  describe('reports', () => {
+    it('a validation error with each member and exit code 5', async () => {
       const { code, stdout, stderr } = await submit({ steps: 99 }, '--callback-url', 'http://example.com');
       assert.deepEqual([code, stdout], [5, '']);
       assert.match(stderr, /^baton: .+\(validation_failed, request \S+\)\n/);
@@ -286,7 +286,7 @@ describe('baton task', () => {
 
     const wrong: ReadonlyArray<readonly [what: string, args: readonly string[], code: number, RegExp]> = [
       ['an unknown run', ['task', 'get', '01980000-0000-7000-8000-000000000000'], 5, /not_found/],
-      ['what is no run', ['task', 'get', '../keys'], 2, /not a valid execution id/],
+      ['an invalid run id', ['task', 'get', '../keys'], 2, /not a valid execution id/],
       [
         'a foreign project',
         ['task', 'submit', '--title', 'x', '--project', '01980000-0000-7000-8000-000000000000'],
@@ -295,18 +295,18 @@ describe('baton task', () => {
       ],
       ['a missing title', ['task', 'submit'], 2, /--title/],
       [
-        'metadata that is no JSON',
+        'metadata that is not JSON',
         ['task', 'submit', '--title', 'x', '--metadata', '{'],
         2,
         /not valid JSON/,
       ],
       ['an unknown type', ['task', 'submit', '--title', 'x', '--type', 'y'], 2, /feature, bug/],
       ['an unknown command', ['task', 'frobnicate'], 2, /unknown command/],
-      ['a server that is not there', ['task', 'list', '--url', 'http://127.0.0.1:1'], 6, /unreachable/],
-      ['an address that is none', ['task', 'list', '--url', 'ftp://x'], 2, /not an http or https address/],
+      ['an unreachable server', ['task', 'list', '--url', 'http://127.0.0.1:1'], 6, /unreachable/],
+      ['an invalid address', ['task', 'list', '--url', 'ftp://x'], 2, /not an http or https address/],
     ];
     for (const [what, args, code, message] of wrong) {
-      it(`of ${what}, with ${code}`, async () => {
+      it(`${what}, and exits with ${code}`, async () => {
         const done = await cli.run(args);
         assert.deepEqual([done.code, done.stdout], [code, '']);
         assert.match(done.stderr, message);
@@ -314,7 +314,7 @@ describe('baton task', () => {
       });
     }
 
-    it('of a wrong key, with 5; and of none at all, with 2', async () => {
+    it('a wrong key with exit code 5, and a missing one with 2', async () => {
       const refused = await cli.run(['whoami'], { env: { BATON_API_KEY: 'bt_wrong' } });
       assert.equal(refused.code, 5);
       assert.match(refused.stderr, /unauthenticated/);

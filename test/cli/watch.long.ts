@@ -3,9 +3,9 @@ import { withClient } from '../../dev/services/postgres.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Service, startService } from '../support/service.ts';
 import { type Cli, cliWith } from './cli-process.ts';
-import { eventsIn, isWhole } from './watched.ts';
+import { eventsIn, assertWhole } from './watched.ts';
 
-describe('baton task watch, while the API is killed', function () {
+describe('baton task watch, while the API is killed,', function () {
   this.timeout(180_000);
   let service: Service;
   let cli: Cli;
@@ -18,7 +18,7 @@ describe('baton task watch, while the API is killed', function () {
     await service?.close();
   });
 
-  it('shows every event once, those of the time without it included', async () => {
+  it('shows every event once, including those of the outage', async () => {
     const ask = { step: 5, question: 'Go on?' };
     const rehearsal = { steps: 8, step_ms: 1_500, progress_events: 4, ask };
     const { execution_id: id } = (await service.submit({ metadata: { rehearsal } })).json;
@@ -32,7 +32,7 @@ describe('baton task watch, while the API is killed', function () {
     const watching = cli.spawn(['task', 'watch', id, '--json', '-v']);
     await watching.says(/"type":"step.started".*"name":"step-2"/);
     await service.api.kill();
-    // Nobody is told of the steps until the question.
+    // The steps until the question run during the outage.
     await stateIs('paused');
     await service.api.start();
     await watching.says(/"to":"paused"/);
@@ -44,10 +44,10 @@ describe('baton task watch, while the API is killed', function () {
     await service.api.start();
     const done = await watching.ended;
     assert.equal(done.code, 0, done.stderr);
-    isWhole(eventsIn(done));
+    assertWhole(eventsIn(done));
     assert.equal(eventsIn(done).filter(({ type }) => type === 'step.completed').length, 8);
     assert.doesNotMatch(done.stderr, /following by/);
-    await eventually('nobody is connected any more', async () => {
+    await eventually('the watcher has disconnected', async () => {
       const { json } = await service.send('GET', '/health/channel');
       return json.connections === 0;
     });

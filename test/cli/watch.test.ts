@@ -6,7 +6,7 @@ import { TOKEN_SECONDS } from '../../src/domain/common/limits.ts';
 import { createTokens } from '../../src/security/tokens.ts';
 import { PASSWORD, useOwnWorld, type World } from '../support/world.ts';
 import { type Cli, cliWith } from './cli-process.ts';
-import { eventsIn, isWhole } from './watched.ts';
+import { eventsIn, assertWhole } from './watched.ts';
 
 describe('baton task watch', () => {
   const world = useOwnWorld();
@@ -16,7 +16,7 @@ describe('baton task watch', () => {
   });
   afterEach(() => cli.cleanUp());
 
-  it('shows every event by the live channel, and asks for none over HTTP', async () => {
+  it('shows every event over the live channel, without HTTP requests for events', async () => {
     const ask = { step: 2, question: 'Now?' };
     const id = await submitted(world, { steps: 3, step_ms: 50, progress_events: 3, ask });
     const watching = cli.spawn(['task', 'watch', id, '--json', '-v']);
@@ -25,33 +25,33 @@ describe('baton task watch', () => {
     await world.send('POST', `/api/v1/tasks/${id}/continue`);
     const done = await watching.ended;
     assert.deepEqual([done.code, done.stderr], [0, '']);
-    isWhole(eventsIn(done));
+    assertWhole(eventsIn(done));
     assert.equal(hasAskedForEvents(world, id), false);
     const { last_seq } = (await world.send('GET', `/api/v1/tasks/${id}`)).json;
     assert.equal(eventsIn(done).length, last_seq);
   });
 
-  it('shows every event of a run that has ended long ago', async () => {
+  it('shows every event of an ended run', async () => {
     const id = await submitted(world, { steps: 2 });
     await world.reaches(id, 'completed');
     const done = await cli.run(['task', 'watch', id, '--json']);
-    isWhole(eventsIn(done));
+    assertWhole(eventsIn(done));
     const behind = eventsIn(done).length - 2;
     const rest = await cli.run(['task', 'watch', id, '--json', '--after', String(behind)]);
     assert.deepEqual(eventsIn(rest), eventsIn(done).slice(behind));
     assert.equal(hasAskedForEvents(world, id), false);
   });
 
-  it('follows a person who is signed in', async () => {
+  it('works for a signed-in person', async () => {
     const args = ['login', '--email', world.installation.admin_email, '--password-stdin'];
     delete cli.env['BATON_API_KEY'];
     assert.equal((await cli.run(args, { input: PASSWORD })).code, 0);
     const id = await submitted(world, { steps: 1, step_ms: 50 });
-    isWhole(eventsIn(await cli.run(['task', 'watch', id, '--json'])));
+    assertWhole(eventsIn(await cli.run(['task', 'watch', id, '--json'])));
     assert.equal(hasAskedForEvents(world, id), false);
   });
 
-  it('outlives the token that it began with, which ends a connection that does not renew it', async () => {
+  it('renews its token, while a connection without renewal is closed', async () => {
     const renewed = await openChannel(await withShortToken(world, 3));
     const id = await submitted(world, { steps: 1, ask: { step: 1, question: 'Now?' } });
     await renewed.ask('join', { room: `workflow:${id}`, after: 0 });
@@ -72,7 +72,7 @@ describe('baton task watch', () => {
   });
 });
 
-describe('baton task watch, where the service carries no channel', () => {
+describe('baton task watch, without a live channel,', () => {
   const world = useOwnWorld({ environment: { CHANNEL_IN_API: 'false' } });
   let cli: Cli;
   beforeEach(() => {
@@ -80,18 +80,18 @@ describe('baton task watch, where the service carries no channel', () => {
   });
   afterEach(() => cli.cleanUp());
 
-  it('shows every event by server-sent events, and says so with -v', async () => {
+  it('shows every event over server-sent events, and reports this with -v', async () => {
     const id = await submitted(world, { steps: 3, step_ms: 50, progress_events: 3 });
     const done = await cli.run(['task', 'watch', id, '--json', '-v']);
     assert.equal(done.code, 0);
-    isWhole(eventsIn(done));
+    assertWhole(eventsIn(done));
     assert.match(done.stderr, /^The live channel .+; following by server-sent events\n$/);
   });
 
-  it('says nothing of it without', async () => {
+  it('does not report this without -v', async () => {
     const id = await submitted(world, { steps: 1 });
     const done = await cli.run(['task', 'watch', id, '--json']);
-    isWhole(eventsIn(done));
+    assertWhole(eventsIn(done));
     assert.equal(done.stderr, '');
   });
 });
@@ -104,7 +104,7 @@ function hasAskedForEvents(world: World, id: string): boolean {
   return world.logged().includes(`/tasks/${id}/events`);
 }
 
-/** The API for the installation's key, whose first token lives `seconds` only. */
+/** Returns the API for the key of the installation. Its first token lives only `seconds`. */
 async function withShortToken(world: World, seconds: number): Promise<Api> {
   const { api_key: key } = world.installation;
   const api = createApi(world.api.url, { kind: 'key', key });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import type { Done } from './cli-process.ts';
 
-/** Returns the events that `task watch --json` has printed. */
+/** Returns the events that `task watch --json` printed. */
 export const eventsIn = ({ stdout }: Done): FeedEvent[] =>
   stdout
     .trim()
@@ -10,7 +10,7 @@ export const eventsIn = ({ stdout }: Done): FeedEvent[] =>
     .map((line) => JSON.parse(line));
 
 /** Asserts that events are in order, without gap or repeat, to the last. */
-export function isWhole(events: readonly FeedEvent[], last = 'run.ended'): void {
+export function assertWhole(events: readonly FeedEvent[], last = 'run.ended'): void {
   assert.deepEqual(
     events.map(({ seq }) => seq),
     events.map((_, index) => index + 1),

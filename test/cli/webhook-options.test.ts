@@ -15,13 +15,13 @@ import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
 const io = processIo();
 const usage = (message: RegExp) => ({ exitCode: 2, message });
 
-describe('what a webhook is sent, on the command line', () => {
+describe('the events of a webhook on the command line', () => {
   const created = 'issue.created';
   const updated = 'issue.updated';
 
   const right: ReadonlyArray<readonly [what: string, options: EventOptions, expected: unknown]> = [
-    ['nothing', {}, undefined],
-    ['a kind', { event: [created] }, [{ event: created, filters: [] }]],
+    ['omitted', {}, undefined],
+    ['one kind', { event: [created] }, [{ event: created, filters: [] }]],
     [
       'kinds with commas, each once',
       { event: [`${created},${updated}`, created] },
@@ -32,7 +32,7 @@ describe('what a webhook is sent, on the command line', () => {
     ],
     ['all kinds', { event: ['all'] }, EVENT_KINDS.map((event) => ({ event, filters: [] }))],
     [
-      'kinds by their beginning',
+      'kinds by a prefix',
       { event: ['sprint.*'] },
       ['sprint.started', 'sprint.completed'].map((event) => ({ event, filters: [] })),
     ],
@@ -78,21 +78,21 @@ describe('what a webhook is sent, on the command line', () => {
   }
 
   const wrong: ReadonlyArray<readonly [what: string, options: EventOptions, message: RegExp]> = [
-    ['a filter alone', { filter: ['a=b'] }, /requires --event/],
+    ['a filter without an event', { filter: ['a=b'] }, /requires --event/],
     ['a filter for another kind', { event: [created], filter: ['issue.updated:a=b'] }, /no --event names/],
     ['a filter without an operator', { event: [created], filter: ['status'] }, /must be FIELD=VALUE or/],
-    ['a beginning of no kind', { event: ['bug.*'] }, /starts with "bug\."/],
-    ['JSON that is none', { events: '[' }, /--events: \[ is not valid JSON/],
+    ['a prefix of no kind', { event: ['bug.*'] }, /starts with "bug\."/],
+    ['invalid JSON', { events: '[' }, /--events: \[ is not valid JSON/],
     ['both forms', { events: '[]', event: [created] }, /--events, or --event/],
     ['a broken value in quotes', { event: [created], filter: ['status->"Done'] }, /is not valid JSON/],
   ];
   for (const [what, options, message] of wrong) {
-    it(`can't be ${what}`, async () => {
+    it(`cannot be ${what}`, async () => {
       await assert.rejects(subscriptionsOf(options, io), usage(message));
     });
   }
 
-  it('is shown as it may be written', async () => {
+  it('are shown in the format in which they can be written', async () => {
     const filter = ['status->Done', 'project="A, B",C'];
     const [subscription] = (await subscriptionsOf({ event: [created], filter }, io)) as [
       { filters: Parameters<typeof filtersOf>[0] },
@@ -103,7 +103,7 @@ describe('what a webhook is sent, on the command line', () => {
 });
 
 describe('the secret of a new webhook', () => {
-  it('is 32 random bytes in hex unless there is to be none', async () => {
+  it('is 32 random bytes in hex unless it is disabled', async () => {
     const { secret, madeHere } = await newSecret({ secret: true }, io);
     assert.match(secret ?? '', /^[0-9a-f]{64}$/);
     assert.equal(madeHere, true);
@@ -120,17 +120,17 @@ describe('the body of an event, on the command line', () => {
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  const nobody = () => {
-    throw new Error('the service was asked');
+  const unusedApi = () => {
+    throw new Error('the service was called');
   };
-  const bodyOf = (options: SendOptions) => eventBodyOf(options, nobody, io);
+  const bodyOf = (options: SendOptions) => eventBodyOf(options, unusedApi, io);
   const fileWith = (content: string) => {
     const path = join(folder, 'events');
     writeFileSync(path, content);
     return path;
   };
 
-  it('keeps the text of the data', async () => {
+  it('contains the unchanged text of the data', async () => {
     const data = '{ "issue": {"id":"1", "points":1.50e1, "n":12345678901234567890} }';
     const expected = `{"id":"e\\"1","event":"issue.created","timestamp":"t","data":${data}}`;
     const options = { event: 'issue.created', id: 'e"1', timestamp: 't' };
@@ -145,29 +145,29 @@ describe('the body of an event, on the command line', () => {
     ['lines', '{"a":1.0}\n\n{"b":2}\n', '{"events":[{"a":1.0},{"b":2}]}'],
   ];
   for (const [what, content, expected] of files) {
-    it(`is made of a file with ${what}`, async () => {
+    it(`can come from a file with ${what}`, async () => {
       assert.equal(await bodyOf({ file: fileWith(content) }), expected);
     });
   }
 
   const wrong: ReadonlyArray<readonly [what: string, options: () => SendOptions, message: RegExp]> = [
-    ['nothing at all', () => ({}), /--event or --file/],
+    ['no options', () => ({}), /--event or --file/],
     ['no data', () => ({ event: 'issue.created' }), /either --data or --sample/],
     ['data and a sample', () => ({ event: 'a', data: '{}', sample: true }), /either --data or --sample/],
     ['data that is not valid JSON', () => ({ event: 'a', data: '{' }), /--data is not valid JSON/],
     ['a file and more', () => ({ file: 'x', id: 'y' }), /without other options/],
-    ['a file that is not there', () => ({ file: join(folder, 'none') }), /Cannot read/],
+    ['a missing file', () => ({ file: join(folder, 'none') }), /Cannot read/],
     ['a file that is not valid JSON', () => ({ file: fileWith('hello') }), /--file is not valid JSON$/],
     ['a broken line', () => ({ file: fileWith('{}\n\n{\n{}') }), /line 2 is not valid JSON/],
   ];
   for (const [what, options, message] of wrong) {
-    it(`can't be made of ${what}`, async () => {
+    it(`cannot come from ${what}`, async () => {
       await assert.rejects(bodyOf(options()), usage(message));
     });
   }
 });
 
-describe('times on the command line', () => {
+describe('a time on the command line', () => {
   const now = new Date('2026-05-02T12:00:00Z');
   const right = [
     ['30m', 'ago', '2026-05-02T11:30:00.000Z'],
@@ -181,20 +181,20 @@ describe('times on the command line', () => {
     it(`can be ${text} ${direction}`, () => assert.equal(timeOf('--since', text, direction, now), expected));
   }
   for (const text of ['', 'soon', '5', '5w', '-5m', '2026', '2026-13-01', '01/02/2026']) {
-    it(`can't be "${text}"`, () =>
+    it(`cannot be "${text}"`, () =>
       assert.throws(() => timeOf('--since', text, 'ago', now), usage(/--since/)));
   }
 });
 
-describe('the picture of the last hours', () => {
+describe('the sparkline of the last hours', () => {
   const hour = (succeeded: number, failed = 0) => ({ succeeded, failed });
 
-  it('has a character for each hour, as high as it was busy', () => {
+  it('has a character for each hour, as high as its number of attempts', () => {
     const drawn = stripVTControlCharacters(sparkline([hour(0), hour(1), hour(2, 2), hour(0, 8), hour(0)]));
     assert.equal(drawn, '·▁▄█·');
   });
 
-  it('stands in a table without bending it', () => {
+  it('is aligned in a table', () => {
     const drawn = { drawn: '\u001B[32m▁\u001B[39m█' };
     const lines = table(
       ['A', 'B'],

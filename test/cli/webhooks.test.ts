@@ -8,7 +8,7 @@ import { type Cli, cliWith } from './cli-process.ts';
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/;
 const SECRET = /^[0-9a-f]{64}$/;
 
-describe('webhooks on the command line', function () {
+describe('the command line for webhooks', function () {
   const world = useWorld();
   let cli: Cli;
   let receiver: Receiver;
@@ -32,7 +32,7 @@ describe('webhooks on the command line', function () {
   const signed = (secret: string, body: Buffer) =>
     `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 
-  /** The only delivery of a webhook, once it is in the state. */
+  /** Waits until the only delivery of a webhook is in the state. Returns it. */
   const only = (webhook: string, status: string) =>
     eventually(`the delivery is ${status}`, async () => {
       const [found, ...others] = await log(webhook);
@@ -41,23 +41,23 @@ describe('webhooks on the command line', function () {
     });
 
   describe('webhook create', () => {
-    it('makes a secret, shows it this once, and signs with it', async () => {
-      const made = await create('--event', 'issue.created');
-      assert.match(made.secret, SECRET);
+    it('creates a secret, shows it once, and signs with it', async () => {
+      const created = await create('--event', 'issue.created');
+      assert.match(created.secret, SECRET);
       await sendSample();
       const [request] = await receiver.receives(1);
       assert.equal(
         request?.headers['x-service-signature'],
-        signed(made.secret, request?.body ?? Buffer.of()),
+        signed(created.secret, request?.body ?? Buffer.of()),
       );
-      for (const command of [['show', made.id], ['list']]) {
+      for (const command of [['show', created.id], ['list']]) {
         const { stdout } = await cli.run(['webhook', ...command, '--json']);
-        assert.ok(stdout.includes(made.id) && !stdout.includes(made.secret));
+        assert.ok(stdout.includes(created.id) && !stdout.includes(created.secret));
       }
-      assert.ok(!world.logged().includes(made.secret));
+      assert.ok(!world.logged().includes(created.secret));
     });
 
-    it('shows people what was made', async () => {
+    it('shows the created webhook in a table', async () => {
       const args = ['--event', 'issue.*', '--filter', 'issue.updated:status->Done', '--standard-webhooks'];
       const { code, stdout } = await cli.run(
         ['webhook', 'create', '--name', 'Größe', '--to', receiver.url].concat(args),
@@ -69,13 +69,13 @@ describe('webhooks on the command line', function () {
       assert.match(stdout, /Secret +[0-9a-f]{64}\n +The secret is not shown again\.\n$/);
     });
 
-    it('takes a secret from stdin and does not show it', async () => {
+    it('accepts a secret from stdin and does not show it', async () => {
       const args = ['--event', 'all', '--secret-file', '-'];
       const creating = ['webhook', 'create', '--name', 'Mine', '--to', receiver.url, '--json'].concat(args);
-      // In a process of its own, with a real pipe.
+      // Uses a separate process with a real pipe.
       const { stdout } = await cli.spawn(creating, { input: 'my own secret\n' }).ended;
-      const made = JSON.parse(stdout);
-      assert.deepEqual([made.has_secret, 'secret' in made, made.events.length], [true, false, 10]);
+      const created = JSON.parse(stdout);
+      assert.deepEqual([created.has_secret, 'secret' in created, created.events.length], [true, false, 10]);
       await sendSample();
       const [request] = await receiver.receives(1);
       assert.equal(
@@ -84,12 +84,12 @@ describe('webhooks on the command line', function () {
       );
     });
 
-    it('can do without a secret, and begin switched off', async () => {
-      const made = await create('--event', 'issue.created', '--no-secret', '--inactive');
-      assert.deepEqual([made.has_secret, made.status, 'secret' in made], [false, 'inactive', false]);
+    it('can create a webhook without a secret, and inactive', async () => {
+      const created = await create('--event', 'issue.created', '--no-secret', '--inactive');
+      assert.deepEqual([created.has_secret, created.status, 'secret' in created], [false, 'inactive', false]);
     });
 
-    it('says what the service refuses, member by member', async () => {
+    it('shows the errors of the service for each member', async () => {
       const { code, stderr } = await cli.run([
         'webhook',
         'create',
@@ -108,7 +108,7 @@ describe('webhooks on the command line', function () {
   });
 
   describe('event send', () => {
-    it('brings data to the receiver to the byte, and takes a repeat for one', async () => {
+    it('sends exact bytes to the receiver, and reports a repeated event', async () => {
       await create('--event', 'issue.created');
       const data = '{ "issue": {"id":"i-1", "estimate":1.50e1,  "x":12345678901234567890} }';
       const args = ['event', 'send', '--event', 'issue.created', '--id', 'e-1', '--data', data];
@@ -134,25 +134,25 @@ describe('webhooks on the command line', function () {
       assert.deepEqual(kinds.toSorted(), ['project.created', 'user.joined']);
     });
 
-    it('refuses nothing by itself that only the service can judge', async () => {
+    it('leaves the validation of the data to the service', async () => {
       const { code, stderr } = await cli.run(['event', 'send', '--event', 'issue.created', '--data', '{}']);
       assert.equal(code, 5);
       assert.match(stderr, /issue/);
     });
   });
 
-  it('lists the kinds of events, and shows one with schema and sample', async () => {
+  it('lists the event kinds, and shows one with schema and sample', async () => {
     const { stdout } = await cli.run(['event-types']);
     assert.equal(stdout.trim().split('\n').length, 11);
     assert.match(stdout, /^issue\.moved +\S/m);
-    const one = await cli.json(['event-types', 'sprint.started']);
-    assert.equal(one.sample.event, 'sprint.started');
+    const kind = await cli.json(['event-types', 'sprint.started']);
+    assert.equal(kind.sample.event, 'sprint.started');
     const unknown = await cli.run(['event-types', 'x.y']);
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /is not an event kind. Kinds: issue\.created, /);
   });
 
-  it('lists webhooks with a picture of their last 24 hours', async () => {
+  it('lists webhooks with a sparkline of their last 24 hours', async () => {
     const { id } = await create('--event', 'issue.created');
     const { stdout: quiet } = await cli.run(['webhook', 'list']);
     assert.match(quiet, /^WEBHOOK +STATUS +NAME +LAST 24 HOURS +OK +LAST DELIVERY +EVENTS +URL\n/);
@@ -165,7 +165,7 @@ describe('webhooks on the command line', function () {
   });
 
   describe('webhook test', () => {
-    it('shows what came back, and ends with 0 or 1', async () => {
+    it('shows the response, and exits with 0 or 1', async () => {
       const { id } = await create('--event', 'sprint.started');
       const well = await cli.run(['webhook', 'test', id]);
       assert.deepEqual([well.code, receiver.requests[0]?.headers['x-service-event']], [0, 'sprint.started']);
@@ -178,37 +178,46 @@ describe('webhooks on the command line', function () {
     });
   });
 
-  it('edits a webhook: only what is said', async () => {
-    const made = await create('--event', 'issue.created');
-    const edited = await cli.json(['webhook', 'edit', made.id, '--name', 'Other', '--inactive']);
-    assert.deepEqual([edited.name, edited.status, edited.url], ['Other', 'inactive', made.url]);
-    const args = ['webhook', 'edit', made.id, '--active', '--event', 'issue.updated', '--filter', 'type=Bug'];
+  it('edits only the given members of a webhook', async () => {
+    const created = await create('--event', 'issue.created');
+    const edited = await cli.json(['webhook', 'edit', created.id, '--name', 'Other', '--inactive']);
+    assert.deepEqual([edited.name, edited.status, edited.url], ['Other', 'inactive', created.url]);
+    const args = [
+      'webhook',
+      'edit',
+      created.id,
+      '--active',
+      '--event',
+      'issue.updated',
+      '--filter',
+      'type=Bug',
+    ];
     const again = await cli.json(args);
     assert.deepEqual(
       [again.name, again.status, again.events],
       ['Other', 'active', [{ event: 'issue.updated', filters: [{ field: 'type', values: ['Bug'] }] }]],
     );
-    const unsigned = await cli.json(['webhook', 'edit', made.id, '--no-secret']);
+    const unsigned = await cli.json(['webhook', 'edit', created.id, '--no-secret']);
     assert.equal(unsigned.has_secret, false);
   });
 
-  it('rotates a secret: for a while both sign', async () => {
-    const made = await create('--event', 'issue.created');
-    const { code, stdout } = await cli.run(['webhook', 'rotate-secret', made.id, '--overlap-hours', '1']);
+  it('rotates a secret, and deliveries have both signatures during the overlap', async () => {
+    const created = await create('--event', 'issue.created');
+    const { code, stdout } = await cli.run(['webhook', 'rotate-secret', created.id, '--overlap-hours', '1']);
     assert.equal(code, 0);
     const [, fresh = ''] = /Secret +([0-9a-f]{64})\n/.exec(stdout) ?? [];
     await sendSample();
     const [request] = await receiver.receives(1);
     const body = request?.body ?? Buffer.of();
     assert.equal(request?.headers['x-service-signature'], signed(fresh, body));
-    assert.equal(request?.headers['x-service-signature-previous'], signed(made.secret, body));
-    const given = await cli.json(['webhook', 'rotate-secret', made.id, '--secret-file', '-'], {
+    assert.equal(request?.headers['x-service-signature-previous'], signed(created.secret, body));
+    const ownSecret = await cli.json(['webhook', 'rotate-secret', created.id, '--secret-file', '-'], {
       input: 'own',
     });
-    assert.equal('secret' in given, false);
+    assert.equal('secret' in ownSecret, false);
   });
 
-  it('says why an event was not sent, and previews what filters would do', async () => {
+  it('shows why an event was not sent, and previews filters', async () => {
     const { id } = await create('--event', 'issue.updated', '--filter', 'status->Done');
     await sendSample('issue.updated');
     const { reason } = await only(id, 'skipped');
@@ -223,13 +232,13 @@ describe('webhooks on the command line', function () {
     assert.match(preview.stdout, /^VERDICT +EVENT.*\nsend +issue\.updated/);
   });
 
-  describe('deliveries', () => {
-    it('are listed by state, kind, words and time', async () => {
+  describe('for deliveries', () => {
+    it('lists by state, kind, text and time', async () => {
       const { id } = await create('--event', 'all');
       await sendSample('issue.created');
       await sendSample('user.joined');
       await eventually(
-        'both are recorded',
+        'both deliveries are recorded',
         async () => (await log(id, '--status', 'succeeded')).length === 2,
       );
       const kinds = async (...more: string[]) =>
@@ -244,7 +253,7 @@ describe('webhooks on the command line', function () {
       assert.deepEqual(await kinds('--limit', '1', '--cursor', page.next_cursor), ['issue.created']);
     });
 
-    it('are retried by hand, and shown with all attempts', async () => {
+    it('retries manually, and shows all attempts', async () => {
       const { id } = await create('--event', 'issue.created');
       receiver.answering(503);
       await sendSample();
@@ -276,7 +285,7 @@ describe('webhooks on the command line', function () {
       assert.equal((await log(id))[0].scheduled_at, null);
     });
 
-    it('are recovered since a time', async () => {
+    it('recovers deliveries since a time', async () => {
       const { id } = await create('--event', 'issue.created', '--inactive');
       await sendSample();
       await only(id, 'skipped');
@@ -308,41 +317,38 @@ describe('webhooks on the command line', function () {
     assert.equal((await cli.run(['webhook', 'list'])).stdout, 'No webhooks\n');
   });
 
-  it('has deliveries checked by `baton receiver`', async () => {
+  it('delivers to `baton receiver`, which verifies the signature', async () => {
     const secret = 'between us';
     cli.env['BATON_WEBHOOK_SECRET'] = secret;
-    const listening = cli.spawn(['receiver', '--http', '--port', '0']);
-    const [, url = ''] = await listening.says(/deliveries at (http:\/\/localhost:\d+\/)/);
+    const localReceiver = cli.spawn(['receiver', '--http', '--port', '0']);
+    const [, url = ''] = await localReceiver.says(/deliveries at (http:\/\/localhost:\d+\/)/);
     const args = ['webhook', 'create', '--name', 'Here', '--to', url, '--event', 'issue.created'];
     await cli.json([...args, '--secret-file', '-'], { input: secret });
     const { id } = await sendSample();
-    await listening.says(new RegExp(`issue\\.created ${id} delivery ${UUID.source} {2}signature verified`));
-    listening.child.kill('SIGTERM');
-    assert.equal((await listening.ended).code, 0);
+    await localReceiver.says(
+      new RegExp(`issue\\.created ${id} delivery ${UUID.source} {2}signature verified`),
+    );
+    localReceiver.child.kill('SIGTERM');
+    assert.equal((await localReceiver.ended).code, 0);
   });
 
   const wrong: ReadonlyArray<readonly [what: string, args: readonly string[], code: number, RegExp]> = [
-    ['what is no webhook', ['webhook', 'show', '../keys'], 2, /not a valid webhook id/],
+    ['an invalid webhook id', ['webhook', 'show', '../keys'], 2, /not a valid webhook id/],
     ['an unknown webhook', ['webhook', 'show', '01980000-0000-7000-8000-000000000000'], 5, /not_found/],
-    ['what is no delivery', ['delivery', 'show', 'x/y'], 2, /not a valid delivery id/],
+    ['an invalid delivery id', ['delivery', 'show', 'x/y'], 2, /not a valid delivery id/],
     ['an empty change', ['webhook', 'edit', '01980000'], 2, /Nothing to change/],
     ['both states', ['webhook', 'edit', '0198', '--active', '--inactive'], 2, /either --active/],
     [
-      'a webhook for nothing',
+      'a webhook without events',
       ['webhook', 'create', '--name', 'x', '--to', 'http://x'],
       2,
       /--event or --events/,
     ],
-    ['no time', ['delivery', 'recover', '0198'], 2, /--since/],
-    [
-      'a time that is none',
-      ['delivery', 'retry', '0198', '--at', 'noon'],
-      2,
-      /--at must be an ISO 8601 time/,
-    ],
+    ['a missing time', ['delivery', 'recover', '0198'], 2, /--since/],
+    ['an invalid time', ['delivery', 'retry', '0198', '--at', 'noon'], 2, /--at must be an ISO 8601 time/],
   ];
   for (const [what, args, code, message] of wrong) {
-    it(`says what is wrong with ${what}`, async () => {
+    it(`reports ${what}`, async () => {
       const done = await cli.run(args);
       assert.deepEqual([done.code, done.stdout], [code, '']);
       assert.match(done.stderr, message);

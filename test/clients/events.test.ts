@@ -8,7 +8,7 @@ import { useClient } from './installed-client.ts';
 
 const SECRET = randomBytes(32).toString('hex');
 
-describe('events and webhooks by the client package', function () {
+describe('the client package for events and webhooks', function () {
   const world = useWorld();
   const { client, baton, connect } = useClient(world);
   const receiver = useReceiver();
@@ -18,16 +18,18 @@ describe('events and webhooks by the client package', function () {
       event: 'user.joined',
       data: { user: { id: `usr_${number}`, name: 'Ada' } },
     }));
-  /** A fetch that answers some requests in its own way, after or without having sent them. */
-  function counting(onAnswer: (number: number, response: Response) => Response = (_, response) => response) {
+  /** Returns a fetch that counts the events of each request, and can change or drop the responses. */
+  function counting(
+    onResponse: (number: number, response: Response) => Response = (_, response) => response,
+  ) {
     const sizes: number[] = [];
     const fetching: typeof fetch = async (input, init) => {
       sizes.push(JSON.parse(init?.body as string).events?.length ?? 1);
-      return onAnswer(sizes.length, await fetch(input, init));
+      return onResponse(sizes.length, await fetch(input, init));
     };
     return { fetch: fetching, sizes };
   }
-  const hook = (plan: Record<string, unknown> = {}) =>
+  const createWebhook = (plan: Record<string, unknown> = {}) =>
     baton.webhooks.create({
       name: 'A webhook',
       url: receiver.url,
@@ -37,8 +39,8 @@ describe('events and webhooks by the client package', function () {
       ...plan,
     });
 
-  it('are sent, delivered, and believed by their signature', async () => {
-    const webhook = await hook();
+  it('sends an event, which is delivered with a signature that it verifies', async () => {
+    const webhook = await createWebhook();
     const before = receiver.requests.length;
     const data = { issue: { id: 'iss_1', key: 'SHOP-1', status: 'Done', title: 'Größe ✓' } };
     const { id, duplicate } = await baton.events.send({ event: 'issue.updated', data });
@@ -71,8 +73,8 @@ describe('events and webhooks by the client package', function () {
     await baton.webhooks.delete(webhook.id);
   });
 
-  it('are believed while the secret is being rotated', async () => {
-    const webhook = await hook({ events: [{ event: 'issue.created', filters: [] }] });
+  it('verifies both signatures during a rotation of the secret', async () => {
+    const webhook = await createWebhook({ events: [{ event: 'issue.created', filters: [] }] });
     const rotated = await baton.webhooks.rotateSecret(webhook.id, { overlap_hours: 1 });
     assert.match(rotated.secret ?? '', /^[0-9a-f]{64}$/);
     const before = receiver.requests.length;
@@ -88,43 +90,43 @@ describe('events and webhooks by the client package', function () {
     await baton.webhooks.delete(webhook.id);
   });
 
-  it('go in requests of 500 at most, and answers come in their order', async () => {
-    const { fetch: seen, sizes } = counting();
+  it('sends at most 500 events per request, and keeps their order in the result', async () => {
+    const { fetch: countingFetch, sizes } = counting();
     const events = joined(1_201).map((event, number) => ({
       ...event,
       id: `in-order-${Date.now()}-${number}`,
     }));
-    const taken = await connect({ fetch: seen }).events.send(events);
+    const accepted = await connect({ fetch: countingFetch }).events.send(events);
     assert.deepEqual(sizes, [500, 500, 201]);
     assert.deepEqual(
-      taken,
+      accepted,
       events.map(({ id }) => ({ id, duplicate: false })),
     );
     assert.deepEqual(await baton.events.send([]), []);
   });
 
-  it('go in requests of 1 MiB at most', async () => {
-    const { fetch: seen, sizes } = counting();
+  it('sends at most 1 MiB per request', async () => {
+    const { fetch: countingFetch, sizes } = counting();
     const words = 'ü'.repeat(60_000);
     const events = joined(20).map((event) => ({ ...event, data: { ...event.data, words } }));
-    assert.equal((await connect({ fetch: seen }).events.send(events)).length, 20);
+    assert.equal((await connect({ fetch: countingFetch }).events.send(events)).length, 20);
     assert.deepEqual(sizes, [8, 8, 4]);
   });
 
-  it('are sent again under the same ids when an answer is lost or is 503, and come in once', async () => {
-    const { fetch: unsure, sizes } = counting((number, response) => {
+  it('repeats a request with the same ids after a lost response or 503, and events are stored once', async () => {
+    const { fetch: unreliableFetch, sizes } = counting((number, response) => {
       if (number === 1) throw new TypeError('the connection was lost');
       return number === 2 ? new Response('', { status: 503 }) : response;
     });
-    const taken = await connect({ fetch: unsure }).events.send(joined(3));
+    const accepted = await connect({ fetch: unreliableFetch }).events.send(joined(3));
     assert.deepEqual(sizes, [3, 3, 3]);
     assert.deepEqual(
-      taken.map(({ duplicate }) => duplicate),
+      accepted.map(({ duplicate }) => duplicate),
       [true, true, true],
     );
   });
 
-  it('name what is left where a later request is refused', async () => {
+  it('reports the unsent events if a later request is rejected', async () => {
     const events = joined(501);
     const wrong = { event: 'user.joined', data: {} } as const;
     await assert.rejects(baton.events.send([...events, wrong]), (error: unknown) => {
@@ -137,7 +139,7 @@ describe('events and webhooks by the client package', function () {
     await assert.rejects(baton.events.send(wrong), { code: 'validation_failed' });
   });
 
-  it('have kinds, each with a sample', async () => {
+  it('returns the event kinds, each with a sample', async () => {
     const types = await baton.events.types();
     assert.deepEqual(
       types.map(({ event }) => event),
@@ -146,11 +148,11 @@ describe('events and webhooks by the client package', function () {
     assert.ok(Array.isArray(await baton.sourceAddresses()));
   });
 
-  it('are looked after: webhooks are listed, changed, tried, measured and deleted', async () => {
-    const webhook = await hook({ name: 'To look after' });
+  it('lists, changes, tests and deletes webhooks, and reads their statistics', async () => {
+    const webhook = await createWebhook({ name: 'To manage' });
     const names: string[] = [];
     for await (const { name } of baton.webhooks.list()) names.push(name);
-    assert.ok(names.includes('To look after'));
+    assert.ok(names.includes('To manage'));
     assert.equal((await baton.webhooks.change(webhook.id, { name: 'Changed' })).name, 'Changed');
     receiver.answering(418);
     const attempt = await baton.webhooks.test(webhook.id, { event: 'issue.updated' });

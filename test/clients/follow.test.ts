@@ -27,15 +27,15 @@ describe('following a task with the client package', function () {
     return execution_id;
   }
 
-  /** Follows to the end, and says by which transports. */
-  async function followed(
-    by: Baton,
+  /** Follows a run to its end. Returns its events and the transports that were used. */
+  async function followToEnd(
+    follower: Baton,
     id: string,
     options: { after?: number; onEvent?: (event: FeedEvent) => void } = {},
   ) {
     const events: FeedEvent[] = [];
     const transports: TransportName[] = [];
-    for await (const event of by.tasks.follow(id, {
+    for await (const event of follower.tasks.follow(id, {
       ...options,
       onTransport: (transport) => transports.push(transport),
     })) {
@@ -46,15 +46,15 @@ describe('following a task with the client package', function () {
   }
 
   const isQuestion = ({ type, data }: FeedEvent) => type === 'state.changed' && data.to === 'paused';
-  const untilNobodyIsConnected = () =>
+  const untilDisconnected = () =>
     eventually('no connection is left', async () => {
       const { json } = await world.send('GET', '/health/channel');
       return json.connections === 0;
     });
 
-  it('gives every event once, in order and to the last one', async () => {
+  it('returns every event once, in order and to the last one', async () => {
     const id = await submit({ steps: 3, step_ms: 50, progress_events: 3 });
-    const { events, transports } = await followed(baton, id);
+    const { events, transports } = await followToEnd(baton, id);
     assert.deepEqual(events, await baton.tasks.events(id));
     assert.deepEqual(
       events.map(({ seq }) => seq),
@@ -64,13 +64,13 @@ describe('following a task with the client package', function () {
     assert.deepEqual(transports, ['channel']);
   });
 
-  it('waits for the callback, which comes behind the end', async () => {
+  it('waits for the callback after the end of the run', async () => {
     const receiver = await startCallbackReceiver();
     try {
       let refusals = 1;
       receiver.answering(() => (refusals-- > 0 ? 500 : 204));
       const id = await submit({ steps: 1 }, receiver.url);
-      const { events } = await followed(baton, id);
+      const { events } = await followToEnd(baton, id);
       assert.deepEqual(
         events.slice(-3).map(({ type }) => type),
         ['run.ended', 'callback.attempted', 'callback.attempted'],
@@ -80,16 +80,16 @@ describe('following a task with the client package', function () {
     }
   });
 
-  it('goes on behind an event that is known, also when the task has ended', async () => {
+  it('continues after a known event, even if the task has ended', async () => {
     const id = await submit({ steps: 2 });
     await baton.tasks.waitFor(id, { until: 'settled' });
     const all = await baton.tasks.events(id);
-    const { events } = await followed(baton, id, { after: 3 });
+    const { events } = await followToEnd(baton, id, { after: 3 });
     assert.deepEqual(events, all.slice(3));
-    assert.deepEqual((await followed(baton, id, { after: all.length })).events, []);
+    assert.deepEqual((await followToEnd(baton, id, { after: all.length })).events, []);
   });
 
-  it('goes on at another gateway when its own is killed', async () => {
+  it('continues at another gateway if the first one is killed', async () => {
     const place = { databaseUrl: world.configuration.databaseUrl, taskQueue: world.configuration.taskQueue };
     const { gateways, close } = await startGateways(place, 2);
     const [first, second] = gateways as [GatewayProcess, GatewayProcess];
@@ -102,8 +102,8 @@ describe('following a task with the client package', function () {
         process.kill(first.pid, 'SIGKILL');
         void baton.tasks.continue(id);
       };
-      const by = connect({ channelUrl: `${relay.url.replace('http', 'ws')}/ws` });
-      const { events, transports } = await followed(by, id, { onEvent });
+      const follower = connect({ channelUrl: `${relay.url.replace('http', 'ws')}/ws` });
+      const { events, transports } = await followToEnd(follower, id, { onEvent });
       assert.deepEqual(events, await baton.tasks.events(id));
       assert.deepEqual(transports, ['channel', 'channel']);
     } finally {
@@ -112,28 +112,28 @@ describe('following a task with the client package', function () {
     }
   });
 
-  it('goes on by other transports when no gateway is left', async () => {
+  it('falls back to streams if no gateway is left', async () => {
     const relay = await startRelay(world.api.url);
     const id = await submit({ steps: 4, progress_events: 4, ask: { step: 2, question: 'Now?' } });
     const onEvent = (event: FeedEvent) => {
       if (isQuestion(event)) void relay.close().then(() => baton.tasks.continue(id));
     };
-    const by = connect({ channelUrl: `${relay.url.replace('http', 'ws')}/ws` });
-    const { events, transports } = await followed(by, id, { onEvent });
+    const follower = connect({ channelUrl: `${relay.url.replace('http', 'ws')}/ws` });
+    const { events, transports } = await followToEnd(follower, id, { onEvent });
     assert.deepEqual(events, await baton.tasks.events(id));
     assert.deepEqual([...new Set(transports)], ['channel', 'stream']);
   });
 
-  it('takes streams where there is no WebSocket, or none gets through', async () => {
+  it('uses streams without a WebSocket or a reachable channel', async () => {
     const id = await submit({ steps: 2, step_ms: 50 });
     for (const options of [{ WebSocket: null }, { channelUrl: NOWHERE }]) {
-      const { events, transports } = await followed(connect(options), id);
+      const { events, transports } = await followToEnd(connect(options), id);
       assert.deepEqual(events, await baton.tasks.events(id));
       assert.equal(transports.at(-1), 'stream');
     }
   });
 
-  it('asks again and again where no stream gets through either', async () => {
+  it('polls if streams do not work either', async () => {
     const id = await submit({ steps: 2, step_ms: 50 });
     const withoutStreams: typeof fetch = async (input, init) => {
       const answer = await fetch(input, init);
@@ -141,33 +141,33 @@ describe('following a task with the client package', function () {
       await answer.body?.cancel();
       return new Response('A login page', { headers: { 'content-type': 'text/html' } });
     };
-    const { events, transports } = await followed(connect({ WebSocket: null, fetch: withoutStreams }), id);
+    const { events, transports } = await followToEnd(connect({ WebSocket: null, fetch: withoutStreams }), id);
     assert.deepEqual(events, await baton.tasks.events(id));
     assert.deepEqual(transports, ['polling']);
   });
 
-  it('keeps one connection longer than a token lives, by newer tokens', async () => {
+  it('keeps one connection beyond the life of a token with newer tokens', async () => {
     const { token } = await baton.createToken();
     const forger = tokenForger(token, TOKEN_KEY);
-    let given = 0;
-    const by = connect({
+    let issued = 0;
+    const follower = connect({
       apiKey: undefined,
       token: () => {
-        given += 1;
+        issued += 1;
         return forger.endingIn(3);
       },
     });
     const id = await submit({ steps: 1, ask: { step: 1, question: 'Now?' } });
-    const following = followed(by, id);
-    // The third token is asked for when the first one has expired.
-    await eventually('three tokens were asked for', () => given >= 3);
+    const following = followToEnd(follower, id);
+    // The third token is requested after the first one has expired.
+    await eventually('three tokens have been requested', () => issued >= 3);
     await baton.tasks.continue(id);
     const { events, transports } = await following;
     assert.deepEqual(events, await baton.tasks.events(id));
     assert.deepEqual(transports, ['channel']);
   });
 
-  it('stops where it is told to, and leaves no connection behind', async () => {
+  it('stops on an abort or a break, and leaves no connection open', async () => {
     const id = await submit({ steps: 2, step_ms: 60_000 });
     const aborting = new AbortController();
     const reason = new Error('enough');
@@ -175,11 +175,11 @@ describe('following a task with the client package', function () {
       for await (const _ of baton.tasks.follow(id, { signal: aborting.signal })) aborting.abort(reason);
     }, reason);
     for await (const _ of baton.tasks.follow(id)) break;
-    await untilNobodyIsConnected();
+    await untilDisconnected();
     await baton.tasks.cancel(id);
   });
 
-  it('loses nothing where events come faster than they are taken', async () => {
+  it('loses no event if events arrive faster than they are read', async () => {
     const id = await quietRun(world.database, world.installation);
     const count = 12_000;
     await writeEvents(world.database, id, { count, bytes: 20, together: 500 });
@@ -189,27 +189,27 @@ describe('following a task with the client package', function () {
       onTransport: (transport) => transports.push(transport),
     })) {
       seqs.push(seq);
-      // Takes no more until the connection was given up.
-      if (seqs.length === 10) await untilNobodyIsConnected();
+      // Reads nothing until the connection is closed.
+      if (seqs.length === 10) await untilDisconnected();
       if (seqs.length === count) break;
     }
     assert.deepEqual(
       seqs,
       Array.from({ length: count }, (_, index) => index + 1),
     );
-    assert.ok(transports.length > 1, 'the connection was never made anew');
+    assert.ok(transports.length > 1, 'the connection was never renewed');
   });
 
-  it('says what Baton says of a task that is not there', async () => {
+  it('reports the problem of an unknown task', async () => {
     const unknown = '00000000-0000-7000-8000-000000000000';
-    await assert.rejects(followed(baton, unknown), (error: unknown) => {
+    await assert.rejects(followToEnd(baton, unknown), (error: unknown) => {
       assert.ok(error instanceof client.BatonProblem);
       assert.deepEqual([error.status, error.code], [404, 'not_found']);
       return true;
     });
   });
 
-  it('waits for a service that is away, for as long as it is told', async () => {
+  it('waits for an unavailable service up to the given time', async () => {
     const relay = await startRelay(world.api.url);
     const id = await submit({ steps: 2, step_ms: 60_000 });
     let failures = 0;
@@ -218,9 +218,9 @@ describe('following a task with the client package', function () {
         failures += 1;
         throw error;
       });
-    const by = connect({ baseUrl: relay.url, WebSocket: null, fetch: counting });
+    const follower = connect({ baseUrl: relay.url, WebSocket: null, fetch: counting });
     const follow = async () => {
-      for await (const { seq } of by.tasks.follow(id, { patienceMs: 500 }))
+      for await (const { seq } of follower.tasks.follow(id, { patienceMs: 500 }))
         if (seq === 2) await relay.close();
     };
     await assert.rejects(follow(), client.BatonUnreachable);

@@ -12,17 +12,17 @@ import { packClient } from '../../dev/types/client-package.ts';
 import type { World } from '../support/world.ts';
 
 type Client = typeof main & {
-  /** What `baton-client/verify` gives. */
+  /** The exports of `baton-client/verify`. */
   verify: typeof verify;
 };
 
-/** The client package as its users have it: packed, and installed into a project of its own. */
+/** The client package as its users have it: packed, and installed into a separate project. */
 export type InstalledClient = {
-  /** The project that it is installed into, which holds nothing else. */
+  /** The project in which it is installed. It contains nothing else. */
   project: string;
   /** The package below the project's node_modules. */
   folder: string;
-  /** What the package exports, loaded by its name from within the project. */
+  /** Imports the package by its name from within the project. */
   load(): Promise<Client>;
 };
 
@@ -32,8 +32,8 @@ const LOADER = `export * from 'baton-client';\nexport * as verify from 'baton-cl
 let installing: Promise<InstalledClient> | null = null;
 
 /**
- * Builds, packs and installs the package, once for all test files of this process; it is removed when the process ends.
- * @throws what the compiler or npm says
+ * Builds, packs and installs the package once for all test files of this process, which removes it at its exit.
+ * @throws with the output of the compiler or npm
  */
 export function installedClient(): Promise<InstalledClient> {
   installing ??= install();
@@ -56,14 +56,14 @@ async function install(): Promise<InstalledClient> {
   };
 }
 
-/** The client package in a test: `connect` makes a client of the world's API, `baton` is one with the owner's key. */
+/** The client package in a test: `connect` creates a client of the world's API, `baton` is one with the owner's key. */
 export type ClientInUse = {
   client: Client;
   baton: Baton;
   connect(options?: Partial<BatonOptions>): Baton;
 };
 
-/** Registers a hook that installs the package for the tests of a `describe`; what is returned is filled before they run. */
+/** Registers a hook that installs the package for the tests of a `describe`. The result is filled before they run. */
 export function useClient(world: World): ClientInUse {
   const client = {} as Client;
   const baton = {} as Baton;
@@ -76,7 +76,7 @@ export function useClient(world: World): ClientInUse {
   return { client, baton, connect };
 }
 
-/** Submissions in the project of a world: of any task, and of one whose steps take a minute each. */
+/** Returns submissions in the project of a world: of any task, and of one whose steps take a minute each. */
 export const plansOf = (world: World) => {
   const plan = (fields: Record<string, unknown> = {}) => ({
     title: 'A task',
@@ -86,7 +86,7 @@ export const plansOf = (world: World) => {
   return { plan, slow: () => plan({ metadata: { rehearsal: { step_ms: 60_000 } } }) };
 };
 
-/** Makes checks that an error is a problem of the API with a code and a status. */
+/** Returns assertions that an error is a problem of the API with a code and a status. */
 export const problemOf = (client: Client) => (code: string, status: number) => (error: unknown) => {
   assert.ok(error instanceof client.BatonProblem, String(error));
   assert.deepEqual([error.code, error.status], [code, status]);

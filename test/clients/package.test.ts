@@ -21,15 +21,15 @@ describe('the client package', function () {
       .map((entry) => join(entry.parentPath, entry.name).slice(client.folder.length + 1));
   });
 
-  it('holds modules, their types and its readme, and nothing else', () => {
+  it('contains modules, their types and its readme, and nothing else', () => {
     const others = files.filter((file) => !/^dist\/([a-z-]+\/)?[a-z-]+\.(js|d\.ts)$/.test(file));
     assert.deepEqual(others.toSorted(), ['README.md', 'package.json']);
-    for (const file of files.filter((one) => one.endsWith('.js'))) {
+    for (const file of files.filter((path) => path.endsWith('.js'))) {
       assert.ok(files.includes(file.replace(/\.js$/, '.d.ts')), `${file} has no types`);
     }
   });
 
-  it('names no place of the machine that built it, and no source map', () => {
+  it('contains no paths of the machine that built it, and no source maps', () => {
     for (const file of files) {
       const content = text(file);
       assert.ok(!content.includes(checkout), file);
@@ -41,17 +41,17 @@ describe('the client package', function () {
     assert.equal(description().dependencies, undefined);
     assert.equal(description().peerDependencies, undefined);
     let imports = 0;
-    for (const file of files.filter((one) => /\.(js|ts)$/.test(one))) {
-      for (const [, wanted = ''] of text(file).matchAll(IMPORTS)) {
-        assert.match(wanted, /^\.{1,2}\/.*\.js$/, `${file} imports ${wanted}`);
-        assert.ok(existsSync(join(client.folder, dirname(file), wanted)), `${file} imports ${wanted}`);
+    for (const file of files.filter((path) => /\.(js|ts)$/.test(path))) {
+      for (const [, imported = ''] of text(file).matchAll(IMPORTS)) {
+        assert.match(imported, /^\.{1,2}\/.*\.js$/, `${file} imports ${imported}`);
+        assert.ok(existsSync(join(client.folder, dirname(file), imported)), `${file} imports ${imported}`);
         imports += 1;
       }
     }
     assert.ok(imports > files.length / 2, `only ${imports} imports were seen`);
   });
 
-  it('has the version of the service, and runs nothing when it is installed', () => {
+  it('has the version of the service, and no installation scripts', () => {
     const { version } = JSON.parse(readFileSync(inCheckout('package.json'), 'utf8'));
     const { scripts, ...own } = description();
     assert.equal(scripts, undefined);
@@ -63,7 +63,7 @@ describe('the client package', function () {
     );
   });
 
-  it('leads every export to files that are there, types first', () => {
+  it('maps every export to existing files, types first', () => {
     for (const [name, target] of Object.entries<string | Record<string, string>>(description().exports)) {
       const targets = typeof target === 'string' ? { default: target } : target;
       for (const file of Object.values(targets)) assert.ok(files.includes(file.slice(2)), `${name}: ${file}`);
@@ -71,12 +71,12 @@ describe('the client package', function () {
     }
   });
 
-  it('is imported by ES modules, and by CommonJS with import()', () => {
-    const words = `({ createBaton, verifyWebhook }) => console.log(typeof createBaton, typeof verifyWebhook)`;
-    writeFileSync(join(client.project, 'old.cjs'), `import('baton-client').then(${words});\n`);
+  it('can be imported by ES modules, and by CommonJS with import()', () => {
+    const consumer = `({ createBaton, verifyWebhook }) => console.log(typeof createBaton, typeof verifyWebhook)`;
+    writeFileSync(join(client.project, 'old.cjs'), `import('baton-client').then(${consumer});\n`);
     writeFileSync(
       join(client.project, 'new.js'),
-      `import * as all from 'baton-client';\nimport * as verify from 'baton-client/verify';\n(${words})({ ...all, ...verify });\n`,
+      `import * as all from 'baton-client';\nimport * as verify from 'baton-client/verify';\n(${consumer})({ ...all, ...verify });\n`,
     );
     for (const file of ['old.cjs', 'new.js']) {
       const printed = execFileSync(process.execPath, [file], { cwd: client.project, encoding: 'utf8' });
@@ -84,7 +84,7 @@ describe('the client package', function () {
     }
   });
 
-  it('keeps its inner files to itself', async () => {
+  it('does not export its internal files', async () => {
     writeFileSync(join(client.project, 'inner.js'), `await import('baton-client/dist/http.js');\n`);
     assert.throws(
       () => execFileSync(process.execPath, ['inner.js'], { cwd: client.project, stdio: 'pipe' }),
@@ -126,7 +126,7 @@ describe('the client package', function () {
       types: [],
     },
     'Node, without the types of browsers': { module: 'nodenext', lib: ['es2022'], types: ['node'] },
-    'both, with every strictness': {
+    'both, with all strict options': {
       module: 'nodenext',
       lib: ['esnext', 'dom'],
       types: ['node'],
@@ -136,12 +136,12 @@ describe('the client package', function () {
     },
   };
   for (const [place, options] of Object.entries(PLACES)) {
-    it(`has types that hold in ${place}`, () => {
+    it(`has types that compile for ${place}`, () => {
       assert.equal(typeCheck(client.project, { 'use.ts': USE }, options), '');
     });
   }
 
-  it('takes the WebSocket of browsers and that of the package ws', () => {
+  it('accepts the WebSocket of browsers and of the package ws', () => {
     const program = `
       import { createBaton } from 'baton-client';
       import { WebSocket as Ws } from 'ws';

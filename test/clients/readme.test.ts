@@ -13,7 +13,7 @@ import { typeCheck } from './type-check.ts';
 
 const SECRET = 'a-secret-between-us';
 
-describe("the client package's readme", function () {
+describe('the readme of the client package', function () {
   this.timeout(90_000);
   let client: InstalledClient;
   let blocks: Record<string, string>;
@@ -37,8 +37,8 @@ describe("the client package's readme", function () {
     for (const child of children) child.kill('SIGKILL');
   });
 
-  /** Runs a block to its end, by this Node or another one. */
-  async function printed(file: string, node = process.execPath): Promise<string> {
+  /** Runs a block to its end with this or another Node. Returns its output. */
+  async function outputOf(file: string, node = process.execPath): Promise<string> {
     const child = start(file, node);
     const chunks: string[] = [];
     for (const stream of [child.stdout, child.stderr])
@@ -66,30 +66,30 @@ describe("the client package's readme", function () {
     return child;
   }
 
-  it('has programs that hold with strict types', () => {
+  it('contains programs that compile with strict types', () => {
     assert.ok(Object.keys(blocks).length >= 6);
     const options = { module: 'nodenext', lib: ['esnext', 'dom', 'dom.iterable'], types: ['node'] };
     assert.equal(typeCheck(client.project, blocks, options), '');
   });
 
-  it('submits a task and follows it to its end', async () => {
-    assert.match(await printed('submit.ts'), /is done\n[\s\S]*ended completed\ncompleted \{/);
+  it('shows how to submit a task and follow it to its end', async () => {
+    assert.match(await outputOf('submit.ts'), /is done\n[\s\S]*ended completed\ncompleted \{/);
   });
 
-  it('steers a task, lists, and reads a problem', async () => {
-    const lines = await printed('steer.ts');
+  it('shows how to control and list tasks, and how to read a problem', async () => {
+    const lines = await outputOf('steer.ts');
     assert.match(lines, /^still paused\n[0-9a-f-]{36} Slowly\n/);
     assert.match(lines, /\n\d of the newest\n422 validation_failed \/title [0-9a-f-]{36}\n$/);
   });
 
-  it('sends events and tries a webhook', async () => {
-    assert.match(await printed('send.ts'), /^accepted evt_\w+\naccepted 700\nstatus 204\n$/);
+  it('shows how to send events and test a webhook', async () => {
+    assert.match(await outputOf('send.ts'), /^accepted evt_\w+\naccepted 700\nstatus 204\n$/);
   });
 
-  it('receives callbacks and deliveries, and only genuine ones', async () => {
+  it('shows how to receive only valid callbacks and deliveries', async () => {
     const { createBaton } = await client.load();
     const baton = createBaton({ baseUrl: world.api.url, apiKey: world.installation.api_key });
-    // The callback goes to a receiver with a certificate, which keeps it for the program.
+    // The callback goes to a receiver with a certificate. Its request is then passed to the program.
     const secure = await startCallbackReceiver();
     const { execution_id: id, callback_secret: secret } = await baton.tasks.submit({
       title: 'With a callback',
@@ -119,7 +119,7 @@ describe("the client package's readme", function () {
       };
       assert.equal(await pass(callback.body.toString()), 204);
       assert.equal(await pass(callback.body.toString().replace('completed', 'escalated')), 401);
-      await eventually('the callback is told of', () =>
+      await eventually('the program prints the callback', () =>
         lines.some((line) => line.startsWith(`task ${id} completed`)),
       );
 
@@ -130,7 +130,7 @@ describe("the client package's readme", function () {
         events: [{ event: 'issue.updated', filters: [] }],
       });
       assert.equal((await baton.webhooks.test(webhook.id, { event: 'issue.updated' })).response?.status, 204);
-      await eventually('the event is told of', () => lines.some((line) => line.startsWith('issue ')));
+      await eventually('the program prints the event', () => lines.some((line) => line.startsWith('issue ')));
       await baton.webhooks.rotateSecret(webhook.id, { overlap_hours: 0 });
       assert.equal((await baton.webhooks.test(webhook.id, { event: 'issue.updated' })).response?.status, 401);
     } finally {
@@ -139,28 +139,28 @@ describe("the client package's readme", function () {
     }
   });
 
-  it('works on Node 20 as well, without its types', async function () {
+  it('contains programs that run on Node 20 without TypeScript', async function () {
     const node = oldNode();
     if (node === null) {
       console.log('    skipped: no Node 20 or 21 is on the path');
       return this.skip();
     }
-    assert.match(await printed('submit.js', node), /is done\n[\s\S]*ended completed\ncompleted \{/);
-    assert.match(await printed('send.js', node), /\naccepted 700\n/);
+    assert.match(await outputOf('submit.js', node), /is done\n[\s\S]*ended completed\ncompleted \{/);
+    assert.match(await outputOf('send.js', node), /\naccepted 700\n/);
   });
 });
 
 function signedOf(headers: Record<string, string>): Record<string, string> {
-  const wanted = ['content-type', 'x-service-signature', 'x-service-delivery', 'x-service-event'];
-  return Object.fromEntries(wanted.map((name) => [name, headers[name] ?? '']));
+  const names = ['content-type', 'x-service-signature', 'x-service-delivery', 'x-service-event'];
+  return Object.fromEntries(names.map((name) => [name, headers[name] ?? '']));
 }
 
-/** The same program for those who have no TypeScript. */
+/** Returns the program as JavaScript. */
 function asJavaScript(text: string): string {
   return transpile(text, { target: ScriptTarget.ES2022, module: ModuleKind.ESNext });
 }
 
-/** A Node of version 20 or 21 on this machine, if there is one. */
+/** Returns a Node of version 20 or 21 on this machine, or null. */
 function oldNode(): string | null {
   const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'node'));
   const isOld = (place: string) =>

@@ -1,26 +1,26 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A way to a service that a test leads elsewhere, or cuts. */
+/** A proxy to a service that a test can redirect or cut. */
 export type Relay = {
   /** http://… */
   url: string;
-  /** New connections go there from now on; those that are there stay. */
+  /** Sends new connections to another service; existing ones stay. */
   leadTo(url: string): void;
   /** Breaks every connection. */
   cut(): void;
-  /** Connections taken so far. */
-  taken(): number;
+  /** Returns the number of accepted connections so far. */
+  accepted(): number;
   close(): Promise<void>;
 };
 
-/** Passes bytes on, both ways, to the service at `url`. */
+/** Forwards bytes in both directions to the service at `url`. */
 export async function startRelay(url: string): Promise<Relay> {
   let target = new URL(url);
-  let taken = 0;
+  let accepted = 0;
   const sockets = new Set<Socket>();
   const keep = (socket: Socket, other: Socket) => {
     sockets.add(socket);
-    // An end of either is the end of both; why it came does not matter here.
+    // The end of one socket ends the other; the reason does not matter.
     socket.on('error', () => {});
     socket.on('close', () => {
       sockets.delete(socket);
@@ -28,7 +28,7 @@ export async function startRelay(url: string): Promise<Relay> {
     });
   };
   const server = createServer((incoming) => {
-    taken += 1;
+    accepted += 1;
     const outgoing = connect(Number(target.port), target.hostname);
     keep(incoming, outgoing);
     keep(outgoing, incoming);
@@ -44,7 +44,7 @@ export async function startRelay(url: string): Promise<Relay> {
       target = new URL(next);
     },
     cut,
-    taken: () => taken,
+    accepted: () => accepted,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -3,13 +3,13 @@ import { startReceiver } from '../support/receiver.ts';
 import { useWorld } from '../support/world.ts';
 import { plansOf, problemOf, useClient } from './installed-client.ts';
 
-describe('requests of the client package', function () {
+describe('a request of the client package', function () {
   const world = useWorld();
   const { client, baton, connect } = useClient(world);
   const { plan, slow } = plansOf(world);
   const problem = problemOf(client);
 
-  /** A fetch that does something else with the first requests; what is left of it is seen in `sent`. */
+  /** Returns a fetch that replaces the first requests, and the headers of all of them as `sent`. */
   function disturbed(...disturbances: ((request: () => Promise<Response>) => Promise<Response>)[]) {
     const sent: Headers[] = [];
     const disturbing: typeof fetch = async (input, init) => {
@@ -28,7 +28,7 @@ describe('requests of the client package', function () {
     throw new TypeError('the connection was lost');
   };
 
-  it('are submitted once, however often an answer is lost', async () => {
+  it('submits a task once despite lost responses', async () => {
     const { fetch: losingTwice, sent } = disturbed(losing, losing);
     const title = `Once ${Date.now()}`;
     const { execution_id: id } = await connect({ fetch: losingTwice }).tasks.submit(plan({ title }));
@@ -41,7 +41,7 @@ describe('requests of the client package', function () {
     );
   });
 
-  it('are read again after 429 and 503, when Retry-After says so', async () => {
+  it('is repeated after 429 and 503, no sooner than Retry-After', async () => {
     const { execution_id: id } = await baton.tasks.submit(plan());
     const { fetch: busy, sent } = disturbed(answer(503), answer(429, { 'Retry-After': '1' }));
     const began = Date.now();
@@ -50,7 +50,7 @@ describe('requests of the client package', function () {
     assert.ok(Date.now() - began >= 1_000);
   });
 
-  it('are not tried for ever, nor when asked to come back much later', async () => {
+  it('is not repeated endlessly, nor after a long Retry-After', async () => {
     const dead = disturbed(...Array.from({ length: 9 }, () => answer(502)));
     await assert.rejects(connect({ fetch: dead.fetch, retries: 1 }).tasks.get('x'), (error: unknown) => {
       assert.ok(error instanceof client.BatonProblem);
@@ -62,7 +62,7 @@ describe('requests of the client package', function () {
     assert.equal(later.sent.length, 1);
   });
 
-  it('are not steered twice where nobody knows what became of the first time', async () => {
+  it('is not repeated if it controls a run and its outcome is unknown', async () => {
     const { execution_id: id } = await baton.tasks.submit(slow());
     await baton.tasks.waitFor(id, { until: 'executing' });
     const { fetch: losingOnce, sent } = disturbed(losing);
@@ -72,16 +72,19 @@ describe('requests of the client package', function () {
     assert.equal((await connect({ fetch: busy }).tasks.cancel(id)).state, 'cancelled');
   });
 
-  it('are given up when told to, or when an answer takes too long', async () => {
+  it('ends on an abort or a timeout', async () => {
     const { execution_id: id } = await baton.tasks.submit(slow());
     const reason = new Error('enough');
     const aborting = new AbortController();
     const waiting = baton.tasks.waitFor(id, { signal: aborting.signal });
     aborting.abort(reason);
     await assert.rejects(waiting, reason);
-    // Whatever the reason is, it is thrown as it is.
-    const words = AbortSignal.abort('enough said');
-    await assert.rejects(baton.tasks.waitFor(id, { signal: words }), (thrown) => thrown === 'enough said');
+    // The reason is thrown unchanged, whatever it is.
+    const textReason = AbortSignal.abort('enough said');
+    await assert.rejects(
+      baton.tasks.waitFor(id, { signal: textReason }),
+      (thrown) => thrown === 'enough said',
+    );
     await assert.rejects(baton.tasks.get(id, { signal: AbortSignal.abort(reason) }), reason);
     const hanging: typeof fetch = (_, init) =>
       new Promise((_resolve, reject) =>
@@ -97,13 +100,13 @@ describe('requests of the client package', function () {
     await baton.tasks.cancel(id);
   });
 
-  it('hand the key to nobody that a redirect names', async () => {
+  it('does not send the key to the target of a redirect', async () => {
     const receiver = await startReceiver();
     const elsewhere = await startReceiver();
     try {
       receiver.redirecting(`${elsewhere.url}/api/v1/tasks`);
-      const by = connect({ baseUrl: receiver.url, retries: 0 });
-      await assert.rejects(by.tasks.list().take(1), client.BatonUnreachable);
+      const redirected = connect({ baseUrl: receiver.url, retries: 0 });
+      await assert.rejects(redirected.tasks.list().take(1), client.BatonUnreachable);
       assert.equal(elsewhere.requests.length, 0);
     } finally {
       await receiver.close();
@@ -111,11 +114,11 @@ describe('requests of the client package', function () {
     }
   });
 
-  it('are read with tokens, of which a newer one is asked for where one is refused', async () => {
+  it('uses a token, and requests a newer one if the first is rejected', async () => {
     const tokens = ['no token', (await baton.createToken()).token];
-    const by = connect({ apiKey: undefined, token: () => tokens.shift() ?? 'none is left' });
-    await by.tasks.list().take(1);
-    await by.tasks.list().take(1);
+    const withToken = connect({ apiKey: undefined, token: () => tokens.shift() ?? 'none is left' });
+    await withToken.tasks.list().take(1);
+    await withToken.tasks.list().take(1);
     assert.deepEqual(tokens, []);
     const fixed = connect({ apiKey: undefined, token: 'no token' });
     await assert.rejects(fixed.tasks.list().take(1), problem('unauthenticated', 401));

@@ -21,7 +21,7 @@ describe('a stream of server-sent events', () => {
     it(`is read with ${what}`, async () => assert.deepEqual(await read(...chunks), messages));
   }
 
-  it('is read where a letter is cut in two', async () => {
+  it('is read with a character that is split between two chunks', async () => {
     const bytes = Buffer.from('data: grün\n\n');
     const cut = bytes.indexOf(0xc3) + 1;
     assert.deepEqual(await read(bytes.subarray(0, cut), bytes.subarray(cut)), ['grün']);

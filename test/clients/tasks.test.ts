@@ -4,13 +4,13 @@ import { failCallback } from '../support/ended-run.ts';
 import { useWorld } from '../support/world.ts';
 import { plansOf, problemOf, useClient } from './installed-client.ts';
 
-describe('tasks by the client package', function () {
+describe('the client package for tasks', function () {
   const world = useWorld();
   const { client, baton, connect } = useClient(world);
   const { plan, slow } = plansOf(world);
   const problem = problemOf(client);
 
-  it('are submitted, end, and their signed callback is believed', async () => {
+  it('submits a task, waits for its end, and verifies its signed callback', async () => {
     const receiver = await startCallbackReceiver();
     try {
       const submitted = await baton.tasks.submit(plan({ callback_url: receiver.url }));
@@ -57,7 +57,7 @@ describe('tasks by the client package', function () {
     }
   });
 
-  it('are paused, continued, cancelled and run again', async () => {
+  it('pauses, continues, cancels and reruns a task', async () => {
     const { execution_id: id } = await baton.tasks.submit(slow());
     await baton.tasks.waitFor(id, { until: 'executing' });
     assert.equal((await baton.tasks.pause(id, { reason: 'lunch' })).state, 'paused');
@@ -74,7 +74,7 @@ describe('tasks by the client package', function () {
     await assert.rejects(baton.tasks.get(id), problem('not_found', 404));
   });
 
-  it('show what their agents have done', async () => {
+  it('lists the calls and artifacts of a task', async () => {
     const { execution_id: id } = await baton.tasks.submit(plan());
     await baton.tasks.waitFor(id);
     assert.deepEqual(await baton.tasks.calls(id).take(10), []);
@@ -82,7 +82,7 @@ describe('tasks by the client package', function () {
     await assert.rejects(baton.tasks.download(id, 'a/b.txt'), problem('not_found', 404));
   });
 
-  it('are listed page by page, as far as somebody looks', async () => {
+  it('lists tasks page by page, and reads only the needed pages', async () => {
     const order = `order-${Date.now()}`;
     const ids: string[] = [];
     for (let number = 0; number < 5; number++) {
@@ -113,7 +113,7 @@ describe('tasks by the client package', function () {
     assert.deepEqual(await list.take(0), []);
   });
 
-  it('are refused with everything that is wrong', async () => {
+  it('reports all errors of a rejected request', async () => {
     const wrong = { ...plan({ title: '', callback_url: 'http://x' }) };
     await assert.rejects(baton.tasks.submit(wrong), (error: unknown) => {
       assert.ok(problem('validation_failed', 422)(error));
@@ -130,7 +130,7 @@ describe('tasks by the client package', function () {
     await assert.rejects(baton.tasks.pause(id), problem('invalid_state', 409));
   });
 
-  it('are submitted once under a key of one’s own, whoever sends it', async () => {
+  it('submits a task once with a given idempotency key', async () => {
     const options = { idempotencyKey: `key-${Date.now()}` };
     const first = await baton.tasks.submit(plan(), options);
     assert.deepEqual(await baton.tasks.submit(plan(), options), first);
@@ -140,7 +140,7 @@ describe('tasks by the client package', function () {
     );
   });
 
-  it('are not waited for beyond the time', async () => {
+  it('waits no longer than the timeout', async () => {
     const { execution_id: id } = await baton.tasks.submit(slow());
     await assert.rejects(baton.tasks.waitFor(id, { timeoutMs: 300 }), client.BatonTimeout);
     await baton.tasks.cancel(id);
@@ -149,7 +149,7 @@ describe('tasks by the client package', function () {
     assert.equal(by.state, 'cancelled');
   });
 
-  it('need an address, and either a key or a token', () => {
+  it('requires a URL, and either a key or a token', () => {
     for (const wrong of [{}, { apiKey: 'k', token: 't' }]) {
       assert.throws(() => client.createBaton({ baseUrl: 'https://b.example', ...wrong }), TypeError);
     }

@@ -6,9 +6,9 @@ import { inCheckout } from '../../dev/common/paths.ts';
 const STRICT = { strict: true, noEmit: true, target: 'es2022', skipLibCheck: false };
 
 /**
- * Checks programs in a folder of their own below `project`, so that they find what is installed there. `types` named in
- * the options are the checkout's.
- * @returns what the compiler complains of, empty where it does not
+ * Compiles programs in a separate folder below `project`, so that they find the packages installed there. `types` in the
+ * options are those of the checkout.
+ * @returns the errors of the compiler, or an empty text
  */
 export function typeCheck(
   project: string,

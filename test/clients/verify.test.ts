@@ -12,7 +12,7 @@ import { installedClient, type InstalledClient } from './installed-client.ts';
 
 type Verify = Awaited<ReturnType<InstalledClient['load']>>['verify'];
 
-// Looks like hex and isn't ASCII: neither may be decoded first.
+// The secret looks like hex but isn't ASCII, so it must not be decoded.
 const SECRET = 'c0ffee-grün-€';
 const OLD_SECRET = 'deadbeef';
 const NOW = new Date('2026-05-01T10:00:00.000Z');
@@ -34,13 +34,13 @@ const PLAIN: Signing = {
 };
 const STANDARD: Signing = { ...PLAIN, standardWebhooks: true };
 
-/** The headers that the service sends. */
+/** Returns the headers that the service sends. */
 function headersBy(signing: Partial<Signing>, at = NOW): Record<string, string> {
   const message = { deliveryId: 'd-1', event: 'issue.updated', timestamp: NOW, body: BODY };
   return webhookHeaders(message, { ...PLAIN, ...signing }, at);
 }
 
-describe('checking signatures with the client package', function () {
+describe('the signature check of the client package', function () {
   let verify: Verify;
 
   before(async () => {
@@ -53,27 +53,27 @@ describe('checking signatures with the client package', function () {
     return true;
   };
 
-  describe('of a delivery', () => {
-    it('gives the payload of a genuine one', async () => {
+  describe('for a delivery', () => {
+    it('returns the payload of a valid one', async () => {
       const payload = await verify.verifyWebhook(BODY, headersBy({}), SECRET);
       assert.equal(payload.event, 'issue.updated');
       assert.deepEqual(payload, JSON.parse(BODY.toString()));
     });
 
-    it('takes the body as bytes, as a buffer and as text, and headers of every kind', async () => {
+    it('accepts the body as bytes, buffer and text, and headers of every kind', async () => {
       const headers = headersBy({});
       const upper = Object.fromEntries(
         Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]),
       );
       const buffer = new Uint8Array(BODY).buffer;
       for (const body of [BODY, new Uint8Array(BODY), buffer, BODY.toString()]) {
-        for (const given of [headers, upper, new Headers(headers)]) {
-          assert.equal((await verify.verifyWebhook(body, given, SECRET)).id, 'evt_1');
+        for (const headerSource of [headers, upper, new Headers(headers)]) {
+          assert.equal((await verify.verifyWebhook(body, headerSource, SECRET)).id, 'evt_1');
         }
       }
     });
 
-    it('goes on through a rotation, whichever side has the new secret first', async () => {
+    it('works through a rotation, whichever side has the new secret first', async () => {
       const rotating = headersBy({ secret: SECRET, previousSecret: OLD_SECRET, standardWebhooks: true });
       for (const secret of [SECRET, OLD_SECRET, ['something else', OLD_SECRET]]) {
         assert.ok(await verify.verifyWebhook(BODY, rotating, secret, { now: NOW }));
@@ -90,27 +90,27 @@ describe('checking signatures with the client package', function () {
       ['another secret', { 'x-service-signature': signature('other', BODY) }, 'mismatch'],
       ['another body', { 'x-service-signature': signature(SECRET, Buffer.from('{}')) }, 'mismatch'],
       ['an empty signature', { 'x-service-signature': '' }, 'malformed_signature'],
-      ['the start of the right one', { 'x-service-signature': sha.slice(0, 20) }, 'malformed_signature'],
-      ['the right one and more', { 'x-service-signature': `${sha}0` }, 'malformed_signature'],
-      ['one without its scheme', { 'x-service-signature': sha.slice(7) }, 'malformed_signature'],
+      ['the start of a valid signature', { 'x-service-signature': sha.slice(0, 20) }, 'malformed_signature'],
+      ['a valid signature and more', { 'x-service-signature': `${sha}0` }, 'malformed_signature'],
+      ['a signature without its scheme', { 'x-service-signature': sha.slice(7) }, 'malformed_signature'],
       [
-        'one in capitals',
+        'a signature in capitals',
         { 'x-service-signature': `sha256=${sha.slice(7).toUpperCase()}` },
         'malformed_signature',
       ],
-      ['letters beyond ASCII', { 'x-service-signature': `sha256=${'é'.repeat(64)}` }, 'malformed_signature'],
+      ['non-ASCII letters', { 'x-service-signature': `sha256=${'é'.repeat(64)}` }, 'malformed_signature'],
       [
-        'a wrong one by Standard Webhooks beside a right one',
+        'an invalid Standard Webhooks signature beside a valid one',
         { ...headersBy(STANDARD), 'webhook-id': 'd-2' },
         'mismatch',
       ],
       [
-        'a wrong one beside a right one by Standard Webhooks',
+        'an invalid signature beside a valid Standard Webhooks one',
         { ...headersBy(STANDARD), 'x-service-signature': signature('other', BODY) },
         'mismatch',
       ],
       [
-        'a time that was changed',
+        'a changed time',
         { ...headersBy(STANDARD), 'webhook-timestamp': String(NOW.getTime() / 1_000 - 1) },
         'mismatch',
       ],
@@ -121,12 +121,12 @@ describe('checking signatures with the client package', function () {
       ],
     ];
     for (const [what, headers, reason] of wrong) {
-      it(`refuses ${what}`, async () => {
+      it(`rejects ${what}`, async () => {
         await assert.rejects(verify.verifyWebhook(BODY, headers, SECRET, { now: NOW }), refused(reason));
       });
     }
 
-    it('refuses a body in which one bit is another', async () => {
+    it('rejects a body with one changed bit', async () => {
       for (const at of [0, 40, BODY.length - 1]) {
         const changed = Buffer.from(BODY);
         changed[at] = (changed[at] ?? 0) ^ 1;
@@ -134,7 +134,7 @@ describe('checking signatures with the client package', function () {
       }
     });
 
-    it('refuses what is genuine and no event', async () => {
+    it('rejects a signed body that is not an event', async () => {
       for (const text of ['no JSON', '[]', 'null', '{"id":"evt_1"}', Buffer.from([0xff, 0xfe])]) {
         const body = Buffer.from(text as string);
         const headers = { 'x-service-signature': signature(SECRET, body) };
@@ -142,7 +142,7 @@ describe('checking signatures with the client package', function () {
       }
     });
 
-    it('holds signed times to the tolerance, either way', async () => {
+    it('rejects signed times outside the tolerance', async () => {
       const at = (seconds: number) => headersBy(STANDARD, new Date(NOW.getTime() + seconds * 1_000));
       const check = (seconds: number, options = {}) =>
         verify.verifyWebhook(BODY, at(seconds), SECRET, { now: NOW, ...options });
@@ -153,13 +153,13 @@ describe('checking signatures with the client package', function () {
       assert.ok(await check(-86_400, { toleranceSeconds: null }));
     });
 
-    it('takes the present for now unless told otherwise', async () => {
+    it('compares with the current time by default', async () => {
       assert.ok(await verify.verifyWebhook(BODY, headersBy(STANDARD, new Date()), SECRET));
       const old = headersBy(STANDARD, new Date(Date.now() - 3_600_000));
       await assert.rejects(verify.verifyWebhook(BODY, old, SECRET), refused('too_old'));
     });
 
-    it('refuses what has no signed time where one is required', async () => {
+    it('rejects a delivery without a signed time if one is required', async () => {
       const options = { requireTimestamp: true, now: NOW };
       await assert.rejects(
         verify.verifyWebhook(BODY, headersBy({}), SECRET, options),
@@ -168,20 +168,22 @@ describe('checking signatures with the client package', function () {
       assert.ok(await verify.verifyWebhook(BODY, headersBy(STANDARD), SECRET, options));
     });
 
-    it('is content with Standard Webhooks alone, where a proxy keeps only those', async () => {
-      const kept = Object.entries(headersBy(STANDARD)).filter(([name]) => name.startsWith('webhook-'));
-      const headers = Object.fromEntries(kept);
+    it('accepts Standard Webhooks headers alone', async () => {
+      const standardHeaders = Object.entries(headersBy(STANDARD)).filter(([name]) =>
+        name.startsWith('webhook-'),
+      );
+      const headers = Object.fromEntries(standardHeaders);
       assert.ok(await verify.verifyWebhook(BODY, headers, SECRET, { now: NOW }));
       await assert.rejects(verify.verifyWebhook(BODY, headers, 'other', { now: NOW }), refused('mismatch'));
     });
 
-    it('does not work without a secret, so that none is forgotten', async () => {
+    it('throws without a secret', async () => {
       await assert.rejects(verify.verifyWebhook(BODY, headersBy({}), ''), TypeError);
       await assert.rejects(verify.verifyWebhook(BODY, headersBy({}), []), TypeError);
     });
   });
 
-  describe('of a callback', () => {
+  describe('for a callback', () => {
     const body = Buffer.from(
       callbackBody('run-1', {
         state: 'escalated',
@@ -193,13 +195,13 @@ describe('checking signatures with the client package', function () {
       } as unknown as Parameters<typeof callbackBody>[1]),
     );
 
-    it('gives the result of a genuine one', async () => {
+    it('returns the result of a valid one', async () => {
       const headers = { 'X-Service-Signature': signature(SECRET, body) };
       const callback = await verify.verifyCallback(body, headers, SECRET);
       assert.deepEqual([callback.execution_id, callback.status, callback.output], ['run-1', 'escalated', {}]);
     });
 
-    it('refuses others', async () => {
+    it('rejects an invalid one', async () => {
       const headers = { 'x-service-signature': signature(SECRET, body) };
       await assert.rejects(verify.verifyCallback(body, headers, 'other'), refused('mismatch'));
       await assert.rejects(
@@ -207,7 +209,7 @@ describe('checking signatures with the client package', function () {
         refused('mismatch'),
       );
       await assert.rejects(verify.verifyCallback(body, {}, SECRET), refused('missing_signature'));
-      // A delivery is no callback, even if somebody uses one secret for both.
+      // A delivery is not a callback, even if one secret is used for both.
       await assert.rejects(verify.verifyCallback(BODY, headersBy({}), SECRET), refused('unexpected_body'));
     });
   });
@@ -224,7 +226,7 @@ describe('checking signatures with the client package', function () {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     try {
       const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-      const told = await withPage(async (page, errors) => {
+      const result = await withPage(async (page, errors) => {
         await page.goto(address);
         const program = `(async () => {
           const { createBaton, verifyWebhook } = await import('/index.js');
@@ -235,7 +237,7 @@ describe('checking signatures with the client package', function () {
         })()`;
         return { answer: await page.evaluate<unknown>(program), errors: [...errors] };
       });
-      assert.deepEqual(told, { answer: ['evt_1', 'mismatch', 'function'], errors: [] });
+      assert.deepEqual(result, { answer: ['evt_1', 'mismatch', 'function'], errors: [] });
     } finally {
       server.close();
     }

@@ -17,7 +17,7 @@ import { useInstallation } from '../support/installation.ts';
 
 const URL = 'https://receiver.example.com/';
 
-/** Two processes may take the same callback for theirs: one that was frozen for a while, and who went on without it. */
+/** Two processes can send the same callback: one that was frozen for a while, and one that took over. */
 describe('the log of a callback', () => {
   const fresh = useInstallation();
   let database: Database;
@@ -64,23 +64,23 @@ describe('the log of a callback', () => {
       failure,
     ]);
 
-  it('has one attempt where two processes begin the same one in the same moment', async () => {
+  it('has one attempt if two processes start the same one simultaneously', async () => {
     const both = await Promise.all([begin(0), begin(0)]);
     assert.deepEqual(both.map(({ number }) => number).toSorted(), [1, null]);
     assert.deepEqual(await log(), [[1, null, null]]);
   });
 
-  it('has no further attempt by a process that has seen less, whether the other one has ended or not', async () => {
+  it('has no further attempt by a process with an outdated number of attempts', async () => {
     const { id: attempt } = await begin(0);
     assert.equal((await begin(0)).number, null);
     await end(attempt, 204);
     assert.equal((await begin(0)).number, null);
-    assert.equal((await begin(1)).number, null, 'what is delivered is not sent again');
+    assert.equal((await begin(1)).number, null, 'a delivered callback is not sent again');
     assert.deepEqual(await log(), [[1, 204, null]]);
     assert.equal(await findPendingCallback(database, id), null);
   });
 
-  it('closes what nobody has noted the end of with the next attempt', async () => {
+  it('closes an attempt without a recorded end when the next one starts', async () => {
     const { id: first } = await begin(0);
     const pending = await findPendingCallback(database, id);
     assert.equal(pending?.attempts, 1);
@@ -91,10 +91,14 @@ describe('the log of a callback', () => {
       [1, null, 'interrupted'],
       [2, null, null],
     ]);
-    assert.equal((await findPendingCallback(database, id))?.attempts, 2, 'a late answer settles nothing');
+    assert.equal(
+      (await findPendingCallback(database, id))?.attempts,
+      2,
+      'a late response does not complete the callback',
+    );
   });
 
-  it('takes an end and the next beginning in the same moment, one of them first', async () => {
+  it('serializes the end of an attempt and the simultaneous start of the next one', async () => {
     for (let n = 0; n < 40; n += 1) {
       id = await storeEndedRun(fresh, URL);
       const { id: first } = await begin(0);
@@ -104,7 +108,7 @@ describe('the log of a callback', () => {
     }
   });
 
-  it('forgets an attempt that is taken back, unless somebody has closed it', async () => {
+  it('deletes a withdrawn attempt, unless it is already closed', async () => {
     const { id: first } = await begin(0);
     await withdrawAttempt(database, { id: first, executionId: id });
     assert.deepEqual(await log(), []);
@@ -117,7 +121,7 @@ describe('the log of a callback', () => {
     ]);
   });
 
-  it('is closed where the callback is given up', async () => {
+  it('has no open attempt after the callback is given up', async () => {
     for (const earlier of [0, 1, 2]) await begin(earlier);
     await giveUpCallback(database, id, new Date());
     assert.deepEqual(

@@ -10,7 +10,7 @@ import type { Installation } from '../../src/runtime/installation.ts';
 import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { useInstallation } from '../support/installation.ts';
 
-describe('the stored picture of a run', () => {
+describe('the stored view of a run', () => {
   const fresh = useInstallation({ poolSize: 2 });
   let database: Database;
   let installation: Installation;
@@ -31,7 +31,11 @@ describe('the stored picture of a run', () => {
     error: null,
   });
 
-  async function tell(executionId: string, steps: Step[], key: string = randomUUIDv7()): Promise<void> {
+  async function recordSteps(
+    executionId: string,
+    steps: Step[],
+    key: string = randomUUIDv7(),
+  ): Promise<void> {
     const view = { ...initialView(), state: 'executing' as const, steps, progress: progressOf(steps) };
     const entry = { key, type: 'agent.message' as const, at: new Date().toISOString(), data: {} };
     const { outcome } = await recordChange(database, { executionId, view, entries: [entry] });
@@ -41,24 +45,32 @@ describe('the stored picture of a run', () => {
   const stored = async (id: string) =>
     (await findRun(database, id))?.steps.map(({ name, status, summary }) => [name, status, summary]);
 
-  it('follows what its workflow tells', async () => {
+  it('is updated by each change that its workflow records', async () => {
     const id = await quietRun(database, installation);
-    await tell(id, [step('design', 'running'), step('review', 'pending')]);
-    await tell(id, [step('design', 'completed'), step('review', 'running')]);
+    await recordSteps(id, [step('design', 'running'), step('review', 'pending')]);
+    await recordSteps(id, [step('design', 'completed'), step('review', 'running')]);
     assert.deepEqual(await stored(id), [
       ['design', 'completed', 'design is done'],
       ['review', 'running', null],
     ]);
-    await tell(id, [step('design', 'completed'), step('review', 'failed')]);
-    await tell(id, [step('design', 'completed'), step('review', 'running')]);
+    await recordSteps(id, [step('design', 'completed'), step('review', 'failed')]);
+    await recordSteps(id, [step('design', 'completed'), step('review', 'running')]);
     assert.deepEqual((await stored(id))?.[1], ['review', 'running', null]);
   });
 
-  it('keeps a step that was told as completed, where the workflow has lost the task in which it told', async () => {
+  it('keeps a step completed if the workflow repeats a lost task with another result', async () => {
     const id = await quietRun(database, installation);
-    await tell(id, [step('design', 'completed'), step('test', 'running'), step('review', 'completed')]);
-    // Done again from the start, it has heard of a cancel first.
-    await tell(id, [step('design', 'completed'), step('test', 'cancelled'), step('review', 'cancelled')]);
+    await recordSteps(id, [
+      step('design', 'completed'),
+      step('test', 'running'),
+      step('review', 'completed'),
+    ]);
+    // The repeated workflow task receives a cancel first.
+    await recordSteps(id, [
+      step('design', 'completed'),
+      step('test', 'cancelled'),
+      step('review', 'cancelled'),
+    ]);
     assert.deepEqual(await stored(id), [
       ['design', 'completed', 'design is done'],
       ['test', 'cancelled', null],
@@ -66,7 +78,7 @@ describe('the stored picture of a run', () => {
     ]);
   });
 
-  it('notes the end of a pause of the Web UI also where the task that told the rest was lost', async () => {
+  it('records the end of a pause in the Web UI if the workflow repeats a lost task', async () => {
     const id = await quietRun(database, installation);
     const at = new Date().toISOString();
     const view = {
@@ -84,7 +96,7 @@ describe('the stored picture of a run', () => {
     assert.deepEqual([row?.engine_paused_at, row?.state, row?.paused_by], [null, 'paused', 'key:test']);
   });
 
-  it('does not change after the run has ended, and neither does its feed', async () => {
+  it('does not change after the run has ended, nor does its feed', async () => {
     const id = await quietRun(database, installation);
     const at = new Date().toISOString();
     const view = { ...initialView(), state: 'completed' as const, completed_at: at };
@@ -103,12 +115,12 @@ describe('the stored picture of a run', () => {
     assert.equal((await feedOf(database, id)).length, 1);
   });
 
-  it('is not changed from an older view', async () => {
+  it('is not overwritten by a change of an older view', async () => {
     const id = await quietRun(database, installation);
-    await tell(id, [step('design', 'running')]);
+    await recordSteps(id, [step('design', 'running')]);
     const older = await findRun(database, id);
     assert.ok(older);
-    await tell(id, [step('design', 'completed')]);
+    await recordSteps(id, [step('design', 'completed')]);
     const change = (key: string) => ({
       executionId: id,
       view: { ...initialView(), state: 'executing' as const, steps: older.steps },
@@ -121,7 +133,7 @@ describe('the stored picture of a run', () => {
     assert.equal(await recordChangeOfView(database, change('a'), current?.view_seq ?? 0), true);
   });
 
-  it('contains the time of pauses made in the Web UI', async () => {
+  it('includes how long the run was paused in the Web UI since a given time', async () => {
     const id = await quietRun(database, installation);
     const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 10, 0, second)).toISOString();
     const entry = (key: string, second: number) => ({

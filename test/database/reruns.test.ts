@@ -8,7 +8,7 @@ import { newRunRow } from '../support/run-row.ts';
 describe('a rerun', () => {
   const fresh = useInstallation({ poolSize: 2 });
 
-  it('is not stored without the outputs of the steps that it keeps', async () => {
+  it('is not stored if the outputs of its kept steps cannot be copied', async () => {
     const { database, installation } = fresh;
     const from = await storeEndedRun(fresh, 'https://receiver.example.com/');
     const run = newRunRow(installation, { rerun_of: from });

@@ -9,29 +9,29 @@ import { services } from '../support/services.ts';
 
 const WORKERS = 3;
 
-describe('a webhook whose attempts fail', function () {
+describe('a webhook with failing attempts', function () {
   const world = useDeliveries({ workers: WORKERS });
   const receiver = useReceiver('each test', () => ({ tls: services().tls }));
 
-  it('ten times in a row is disabled once, by whatever number of workers; nothing starts afterwards', async () => {
+  it('is disabled once after ten consecutive failures at several workers, and no further attempt starts', async () => {
     receiver.answering(500);
     const webhookId = await world.webhook({ url: receiver.url });
-    // Fifty events in groups for three workers, so that attempts are under way everywhere.
+    // Fifty events in groups for three workers, so that attempts run on all of them.
     await Promise.all(Array.from({ length: 25 }, () => world.publish([{}, {}])));
     const row = await eventually('disabled', async () => {
       const now = await world.webhookRow(webhookId);
       return now.disabled_at ? now : null;
     });
-    // `disabled_at` itself is a moment before the commit.
+    // `disabled_at` is slightly earlier than the commit.
     const isCommitted = new Date();
-    await eventually('nothing waits', async () => {
+    await eventually('all deliveries are held', async () => {
       const rows = await world.deliveries(webhookId);
       return rows.length === 50 && rows.every(({ status }) => status === 'held');
     });
     const attempts = (
       await Promise.all((await world.deliveries(webhookId)).map(({ id }) => world.attempts(id)))
     ).flat();
-    // Those under way when the tenth failed come to their end.
+    // Attempts that were running at the tenth failure complete.
     const most = FAILURES_TO_DISABLE + WORKERS * AT_ONCE;
     assert.ok(
       attempts.length >= FAILURES_TO_DISABLE && attempts.length < most,
@@ -39,19 +39,19 @@ describe('a webhook whose attempts fail', function () {
     );
     assert.match(row.disabled_reason ?? '', /^10 attempts in a row failed. Last failure: .*500/);
     const notices = (await world.notices()).filter(({ subject }) => subject === `webhook:${webhookId}`);
-    assert.equal(notices.length, 1, 'one admin, one notice');
+    assert.equal(notices.length, 1, 'one admin gets one notification');
     await world.publish([{}]);
     const rows = await eventually('held', async () => {
       const now = await world.deliveries(webhookId);
       return now.length === 51 && now[50]?.status === 'held' && now;
     });
-    // Attempts in flight at the disabling may still reach the receiver; by the log, none began after it.
+    // Running attempts may still reach the receiver; by the log, none started after the disabling.
     const all = (await Promise.all(rows.map(({ id }) => world.attempts(id)))).flat();
     assert.ok(all.every(({ attempted_at: at }) => at <= isCommitted));
     assert.equal((await world.attempts(rows[50]?.id ?? '')).length, 0);
   });
 
-  it('nine times in a row stays enabled, and is disabled by the tenth', async () => {
+  it('stays enabled after nine consecutive failures, and is disabled by the tenth', async () => {
     receiver.answering(500);
     const webhookId = await world.webhook({ url: receiver.url });
     for (let count = 1; count <= 10; count += 1) {
@@ -65,7 +65,7 @@ describe('a webhook whose attempts fail', function () {
     }
   });
 
-  it('is not disabled when one success comes between', async () => {
+  it('is not disabled if one attempt succeeds in between', async () => {
     let count = 0;
     receiver.answering(() => (++count === 10 ? 200 : 500));
     const webhookId = await world.webhook({ url: receiver.url });
@@ -81,7 +81,7 @@ describe('a webhook whose attempts fail', function () {
     assert.equal(row.consecutive_failures, 8);
   });
 
-  it('stays enabled when attempts fail that began before it was enabled again', async () => {
+  it('stays enabled if attempts fail that started before it was enabled again', async () => {
     const held: ServerResponse[] = [];
     const respond = (response: ServerResponse | undefined, status: number) =>
       response?.writeHead(status).end();
@@ -94,8 +94,8 @@ describe('a webhook whose attempts fail', function () {
       consecutive_failures: FAILURES_TO_DISABLE,
     });
     const workspaceId = world.installation.workspace_id;
-    const which = { workspaceId, id: webhookId, actor: 'test', now: new Date() };
-    await changeWebhook(world.database, which, () => ({ active: true }));
+    const selected = { workspaceId, id: webhookId, actor: 'test', now: new Date() };
+    await changeWebhook(world.database, selected, () => ({ active: true }));
     const [last, ...others] = held;
     for (const response of others) respond(response, 500);
     const failed = (count: number) =>
@@ -108,17 +108,21 @@ describe('a webhook whose attempts fail', function () {
     receiver.answering(500);
     await world.publish([{}]);
     await failed(others.length + 1);
-    assert.equal((await world.webhookRow(webhookId)).consecutive_failures, 1, 'this one began afterwards');
+    assert.equal(
+      (await world.webhookRow(webhookId)).consecutive_failures,
+      1,
+      'this attempt started afterwards',
+    );
     respond(last, 204);
     await eventually('the last one succeeded', async () => {
       const rows = await world.deliveries(webhookId);
       return rows.some(({ status }) => status === 'succeeded');
     });
     const { consecutive_failures: count, disabled_at: disabled } = await world.webhookRow(webhookId);
-    assert.deepEqual([count, disabled], [0, null], 'a success counts whenever it began');
+    assert.deepEqual([count, disabled], [0, null], 'a success counts regardless of its start');
   });
 
-  it('keeps its retries from sending twice what was held and sent again', async () => {
+  it('gets no retry of an older schedule for a delivery that was sent again', async () => {
     receiver.answering(500);
     const webhookId = await world.webhook({ url: receiver.url });
     await world.publish([{}]);
@@ -137,13 +141,13 @@ describe('a webhook whose attempts fail', function () {
     await world.control.drainBacklog(webhookId);
     await eventually('sent', async () => (await world.deliveries(webhookId))[0]?.status === 'succeeded');
     const sent = receiver.requests.length;
-    // The retry of the first schedule comes due early, as if its minute were over.
+    // The retry of the first schedule starts early.
     await world.control.startRetries({ deliveryId: id, generation: 7 }, 0);
     await world.client.workflow.getHandle(`delivery:${id}:7`).result();
     assert.equal(receiver.requests.length, sent);
   });
 
-  it('gets its backlog gently at first, all of it, in the order of the events', async () => {
+  it('receives its whole backlog with increasing concurrency, in event order', async () => {
     const webhookId = await world.webhook({ url: receiver.url });
     await world.publish(Array.from({ length: 60 }, () => ({})));
     await eventually('sent', async () => {
@@ -171,7 +175,7 @@ describe('a webhook whose attempts fail', function () {
     );
   });
 
-  it('can be tried by hand beside the schedule, which ends with the first success', async () => {
+  it('can be retried manually beside the schedule, which ends with the first success', async () => {
     receiver.answering(500);
     const webhookId = await world.webhook({ url: receiver.url });
     await world.publish([{}]);
@@ -181,10 +185,10 @@ describe('a webhook whose attempts fail', function () {
         : null,
     );
     await world.control.attemptAndWait({ deliveryId: row.id, trigger: 'manual', token: `a-${row.id}` });
-    const [still] = await world.deliveries(webhookId);
-    assert.equal(still?.status, 'retrying');
-    assert.deepEqual(still?.next_attempt_at, row.next_attempt_at);
-    assert.equal(still?.failures, 1);
+    const [unchanged] = await world.deliveries(webhookId);
+    assert.equal(unchanged?.status, 'retrying');
+    assert.deepEqual(unchanged?.next_attempt_at, row.next_attempt_at);
+    assert.equal(unchanged?.failures, 1);
     receiver.answering(200);
     await world.control.attemptAndWait({ deliveryId: row.id, trigger: 'manual', token: `b-${row.id}` });
     const [done] = await world.deliveries(webhookId);

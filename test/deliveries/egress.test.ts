@@ -6,12 +6,12 @@ import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 
-describe('deliveries on their way out', function () {
+describe('an outgoing delivery', function () {
   let world: Deliveries;
   const open: { close(): Promise<void> }[] = [];
   afterEach(async () => {
     await world?.close();
-    await Promise.all(open.splice(0).map((one) => one.close()));
+    await Promise.all(open.splice(0).map((resource) => resource.close()));
   });
 
   const settled = (webhookId: string) =>
@@ -20,7 +20,7 @@ describe('deliveries on their way out', function () {
       return row && row.attempts_count > 0 ? row : null;
     });
 
-  it('reach no special address, by the first attempt, by hand or as a test, whatever a webhook names', async () => {
+  it('cannot reach a blocked IP address by a first attempt, a manual retry or a test', async () => {
     world = await startDeliveries({ environment: { OUTBOUND_ALLOW: '' } });
     const receiver = await startReceiver();
     open.push(receiver);
@@ -43,7 +43,7 @@ describe('deliveries on their way out', function () {
     assert.equal(receiver.connections(), 0);
   });
 
-  it('go through the configured proxy, to the address that was judged', async () => {
+  it('uses the configured proxy, with the checked IP address', async () => {
     const proxy = await startProxy();
     open.push(proxy);
     world = await startDeliveries({

@@ -8,14 +8,14 @@ import { eventually } from '../support/eventually.ts';
 
 const REASON = 'the payload was deleted after its retention period';
 
-describe('a delivery whose payload is past its retention', function () {
+describe('a delivery with an expired payload', function () {
   const world = useDeliveries();
   const receiver = useReceiver('each test');
 
   const execute = (statement: string, webhookId: string) =>
     world.database.em.fork().execute(statement, [webhookId]);
 
-  /** Deliveries in this state, and a webhook that has none of the payloads but the last one. */
+  /** Stores three deliveries with these columns, and deletes the payloads of the first two. */
   async function deliveries(state: string) {
     const webhookId = await world.webhook({ url: receiver.url });
     await world.publish([{}, {}, {}]);
@@ -37,7 +37,7 @@ describe('a delivery whose payload is past its retention', function () {
     (await world.deliveries(webhookId)).map(({ status, reason }) => [status, reason]);
   const CANCELLED = ['cancelled', REASON];
 
-  it('leaves the backlog of its webhook, which goes on with the next one', async () => {
+  it('is cancelled in the backlog of its webhook, which continues with the next delivery', async () => {
     const { webhookId, sent } = await deliveries("status = 'pending', in_backlog = true");
     await world.control.drainBacklog(webhookId);
     const handle = world.client.workflow.getHandle(`backlog:${webhookId}`);
@@ -48,7 +48,7 @@ describe('a delivery whose payload is past its retention', function () {
     assert.ok(historyLength < 50, `${historyLength} events`);
   });
 
-  it('is not waited for by its group, nor by a test or a manual retry', async () => {
+  it('is cancelled instead of sent by its group, a test or a manual retry', async () => {
     const { webhookId, rows } = await deliveries(
       "status = 'pending', attempts_count = 0, created_at = now() - interval '1 minute'",
     );
@@ -70,7 +70,7 @@ describe('a delivery whose payload is past its retention', function () {
     assert.deepEqual(await outcomes(webhookId), [CANCELLED, CANCELLED, ['pending', null]]);
   });
 
-  it('stays as it is if its schedule has restarted since it was read', async () => {
+  it('stays unchanged if its schedule was restarted after it was read', async () => {
     const { webhookId, rows } = await deliveries("status = 'pending', in_backlog = true");
     await execute('update deliveries set generation = 1 where webhook_id = ?', webhookId);
     const [first, second, third] = rows;

@@ -11,7 +11,7 @@ import { startReceiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 
-describe('first attempts', function () {
+describe('a first attempt', function () {
   const world = useDeliveries();
   const receiver = useReceiver('each test', () => ({ tls: services().tls }));
 
@@ -21,8 +21,8 @@ describe('first attempts', function () {
       return rows.length === count && rows.every(({ status }) => status !== 'pending') && rows;
     });
 
-  it('carry every kind to the byte, with the headers that receivers look for', async () => {
-    const secret = 'a secret of no special form ü';
+  it('sends the exact bytes of every event kind, with all headers', async () => {
+    const secret = 'a secret in any format ü';
     const events = EVENT_KINDS.map((event) => ({ event, filters: [] }));
     const webhookId = await world.webhook({ url: receiver.url, secret, events });
     const data = '{"issue" : {"id":"1","n":1.0, "big":12345678901234567890,"ü":"\\u00fc"}}';
@@ -30,7 +30,7 @@ describe('first attempts', function () {
     const requests = await receiver.receives(bodies.length);
     const rows = await settled(webhookId, bodies.length);
     for (const [index, body] of bodies.entries()) {
-      const request = requests.find((one) => one.body.toString() === body);
+      const request = requests.find((received) => received.body.toString() === body);
       assert.ok(request, `no request with ${body}`);
       const row = rows[index];
       assert.equal(request.method, 'POST');
@@ -54,8 +54,8 @@ describe('first attempts', function () {
     assert.ok((attempt?.timings.total_ms ?? -1) >= 0);
   });
 
-  it('go to whom the filters of each kind let them, to the byte, and to nobody else', async () => {
-    // A person who joins has none of the fields that filters know.
+  it('goes only to webhooks with matching filters, with the exact bytes', async () => {
+    // user.joined has none of the fields of filters.
     const kinds = EVENT_KINDS.filter((event) => event !== 'user.joined');
     const filtered = (project: string) =>
       kinds.map((event) => ({
@@ -65,20 +65,20 @@ describe('first attempts', function () {
           ...(event === 'issue.updated' ? [{ field: 'status' as const, changed_to: 'In Progress' }] : []),
         ],
       }));
-    const wanting = await world.webhook({ url: receiver.url, events: filtered('Web shop') });
+    const matching = await world.webhook({ url: receiver.url, events: filtered('Web shop') });
     const others = await world.webhook({ url: receiver.url, events: filtered('No such project') });
     const bodies = await world.publish(kinds.map((event) => ({ event })));
-    await settled(wanting, kinds.length);
+    await settled(matching, kinds.length);
     const rows = await settled(others, kinds.length);
     assert.deepEqual(receiver.requests.map(({ body }) => body.toString()).toSorted(), bodies.toSorted());
     assert.ok(rows.every(({ status, reason }) => status === 'skipped' && reason?.startsWith('project ')));
   });
 
-  it('go unsigned without a secret, and carry it masked in the log where that is wished', async () => {
+  it('is unsigned without a secret, and a requested secret header is masked in the log', async () => {
     const plain = await world.webhook({ url: `${receiver.url}/plain` });
     const open = await world.webhook({
       url: `${receiver.url}/open`,
-      secret: 'tell-it',
+      secret: 'header-secret',
       previousSecret: 'old-one',
       previousSecretUntil: new Date(Date.now() + 60_000),
       includeSecretHeader: true,
@@ -87,7 +87,7 @@ describe('first attempts', function () {
     const requests = await receiver.receives(2);
     const to = (path: string) => requests.find(({ url }) => url === path);
     assert.equal(to('/plain')?.headers['x-service-signature'], undefined);
-    assert.equal(to('/open')?.headers['x-webhook-secret'], 'tell-it');
+    assert.equal(to('/open')?.headers['x-webhook-secret'], 'header-secret');
     const previous = createHmac('sha256', 'old-one')
       .update(to('/open')?.body ?? '')
       .digest('hex');
@@ -96,10 +96,10 @@ describe('first attempts', function () {
     const [row] = await settled(open, 1);
     const [attempt] = await world.attempts(row?.id ?? '');
     assert.equal(attempt?.request_headers['x-webhook-secret'], '********');
-    assert.ok(!world.logged().includes('tell-it'));
+    assert.ok(!world.logged().includes('header-secret'));
   });
 
-  it('carry the Standard Webhooks headers on request, which their own library verifies', async () => {
+  it('has the Standard Webhooks headers on request, which the reference library verifies', async () => {
     const secret = 'any text at all';
     const webhookId = await world.webhook({ url: receiver.url, secret, standardWebhooks: true });
     const [body = ''] = await world.publish([{}]);
@@ -117,7 +117,7 @@ describe('first attempts', function () {
     assert.equal(headers['webhook-id'], request?.headers['x-service-delivery']);
   });
 
-  it('are not made where a filter says no, the webhook is off, or it is disabled; the log says why', async () => {
+  it('is not made if a filter does not match or the webhook is inactive or disabled, and the log has the reason', async () => {
     const filtered = await world.webhook({
       url: receiver.url,
       events: [{ event: 'issue.created', filters: [{ field: 'status', values: ['no such status'] }] }],
@@ -139,13 +139,13 @@ describe('first attempts', function () {
     await receiver.staysQuiet(200);
   });
 
-  it('start in the order of the events', async () => {
-    // Ten are under way at once, and none is answered before all ten are there.
+  it('starts in the order of the events', async () => {
+    // Ten attempts run at once. The receiver responds when all ten have arrived.
     let waiting: ServerResponse[] = [];
     receiver.answering((_request, response) => {
       waiting.push(response);
       if (waiting.length < CONCURRENT_ATTEMPTS) return undefined;
-      for (const one of waiting) one.writeHead(204).end();
+      for (const waitingResponse of waiting) waitingResponse.writeHead(204).end();
       waiting = [];
       return undefined;
     });
@@ -156,7 +156,7 @@ describe('first attempts', function () {
     assert.deepEqual(
       rows.map(({ id }) => id),
       rows.map(({ id }) => id).toSorted(),
-      'the log, which lists by id, has the order of the events',
+      'the log, sorted by id, has the order of the events',
     );
     const places = receiver.requests.map(({ body }) => bodies.indexOf(body.toString()));
     for (let from = 0; from < 100; from += CONCURRENT_ATTEMPTS) {
@@ -168,7 +168,7 @@ describe('first attempts', function () {
     }
   });
 
-  it('to a receiver that hangs hold up nobody, and leave what it can not take to its backlog', async () => {
+  it('to a hanging receiver does not delay others, and the excess moves to the backlog', async () => {
     const slow = await startReceiver({ tls: services().tls });
     slow.hanging();
     const hanging = await world.webhook({ url: slow.url, events: [{ event: 'user.joined', filters: [] }] });
@@ -185,14 +185,14 @@ describe('first attempts', function () {
     slow.answering(200);
     await world.changeWebhook(hanging, { deleted_at: new Date() });
     await slow.close();
-    await eventually('all ended', async () =>
+    await eventually('all deliveries have ended', async () =>
       (await world.deliveries(hanging)).every(
         ({ status }) => status === 'cancelled' || status === 'retrying',
       ),
     );
   });
 
-  it('of a webhook whose secret cannot be read fail with a sentence, and their group ends', async () => {
+  it("fails with a message if the webhook's secret cannot be decrypted, and the group ends", async () => {
     const webhookId = await world.webhook({ url: receiver.url });
     await world.changeWebhook(webhookId, { secret: 'v1.unknown.bm9uY2U.c2VhbGVk' });
     await world.publish([{}]);
@@ -209,7 +209,7 @@ describe('first attempts', function () {
     assert.ok(!world.logged().includes('c2VhbGVk'));
   });
 
-  it('that fail are to be made again in a minute', async () => {
+  it('is scheduled for a retry in a minute if it fails', async () => {
     receiver.answering(500);
     const webhookId = await world.webhook({ url: receiver.url });
     await world.publish([{}]);
@@ -220,7 +220,7 @@ describe('first attempts', function () {
     const failedAt = (attempt?.attempted_at.getTime() ?? 0) + (attempt?.response_ms ?? 0);
     assert.equal(Math.round(((row?.next_attempt_at?.getTime() ?? 0) - failedAt) / 60_000), 1);
     await eventually(
-      'the retry stands',
+      'the retry is scheduled',
       async () => (await world.deliveries(webhookId))[0]?.retry_started ?? false,
     );
     const { status } = await world.client.workflow.getHandle(`delivery:${row?.id}:0`).describe();

@@ -11,7 +11,7 @@ import { useDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
 import { successOf } from '../support/results.ts';
 
-/** More than two batches. */
+/** More than two batches of deliveries. */
 const MANY = 2_500;
 
 describe('a webhook with thousands of waiting deliveries', () => {
@@ -24,7 +24,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
   const query = <Row>(statement: string, values: unknown[] = []) =>
     world.database.em.fork().execute<Row[]>(statement, values);
 
-  /** A webhook of its own event kind with deliveries of this status, which nothing attempts; their ids in order. */
+  /** Creates a webhook with deliveries of this status, without attempts. Returns the ids in order. */
   async function prepare(status: 'retrying' | 'held'): Promise<{ webhookId: string; ids: string[] }> {
     const webhookId = await world.webhook({
       url: receiver.url,
@@ -53,7 +53,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
     return { webhookId, ids: rows.map(({ id }) => id) };
   }
 
-  /** Locks these deliveries in a transaction of somebody else. */
+  /** Locks these deliveries in a separate transaction. */
   async function lock(ids: string[]): Promise<() => Promise<void>> {
     const em = world.database.em.fork();
     await em.begin();
@@ -86,7 +86,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
       log: pino({ level: 'silent' }),
     });
 
-  it('is disabled, and lets other results be recorded, before the last delivery is held', async () => {
+  it('is disabled while its deliveries are still being held, without delaying other results', async () => {
     receiver.answering(500);
     const { webhookId, ids } = await prepare('retrying');
     const [first = '', second = ''] = ids;
@@ -111,17 +111,17 @@ describe('a webhook with thousands of waiting deliveries', () => {
     await world.client.workflow.getHandle(`delivery:${first}:0`).result();
     assert.equal(await statusOf(first), 'held');
     assert.equal(receiver.requests.length, FAILURES_TO_DISABLE);
-    // The reconciler holds the others, for example if the worker died.
+    // The reconciler holds the other delivery, for example after the worker died.
     await reconcile();
     assert.equal(await statusOf(second), 'held');
   });
 
-  it('is deleted before the last delivery is cancelled', async () => {
+  it('is deleted while its deliveries are still being cancelled', async () => {
     const { webhookId, ids } = await prepare('held');
     const release = await lock(ids.slice(-1));
     const { workspace_id: workspaceId } = world.installation;
-    const which = { workspaceId, id: webhookId, actor: 'test', now: new Date() };
-    assert.equal(await deleteWebhook(world.database, which), true);
+    const selected = { workspaceId, id: webhookId, actor: 'test', now: new Date() };
+    assert.equal(await deleteWebhook(world.database, selected), true);
     assert.deepEqual([await count(webhookId, 'cancelled'), await count(webhookId, 'held')], [MANY - 1, 1]);
     await release();
     await reconcile();
@@ -143,7 +143,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
       () => {},
     );
 
-  it('is recovered in batches, all of it', async () => {
+  it('is recovered completely, in batches', async () => {
     const { webhookId, ids } = await prepare('held');
     const release = await lock(ids.slice(-1));
     const recovery = recover(webhookId);
@@ -158,7 +158,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
     );
   });
 
-  it('keeps its deliveries held where it was disabled again, and sent where it was enabled again', async () => {
+  it('keeps its recovered deliveries held if it was disabled again, and sends them if it is enabled', async () => {
     const { webhookId } = await prepare('held');
     await world.changeWebhook(webhookId, { disabled_at: new Date() });
     await recover(webhookId);
@@ -171,7 +171,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
     assert.equal(await count(webhookId, 'pending'), MANY);
   });
 
-  it('holds a delivery whose attempt fails after the disabling', async () => {
+  it('has a delivery held if its attempt fails after the disabling', async () => {
     const { webhookId, ids } = await prepare('retrying');
     await world.changeWebhook(webhookId, { disabled_at: new Date() });
     const [row] = await world.deliveries(webhookId);

@@ -50,13 +50,13 @@ describe('the disabling of a webhook', function () {
     return webhookId;
   }
 
-  it('is told to every admin once, in the screens and by mail, and to nobody else', async () => {
+  it('notifies every admin once, in the web interface and by e-mail, and no other member', async () => {
     const webhookId = await disable();
     await server.receives(ADMINS.length);
-    // Whatever else was on its way would be here by then.
+    // Any other e-mail would have arrived by then.
     await wait(300);
     assert.deepEqual(server.mails.flatMap(({ to }) => to).toSorted(), ADMINS);
-    const notices = await eventually('noted as mailed', async () => {
+    const notices = await eventually('the e-mails are recorded', async () => {
       const rows = (await world.notices()).filter(({ subject }) => subject === `webhook:${webhookId}`);
       return rows.every((row) => row.emailed_at !== null) && rows;
     });
@@ -69,7 +69,7 @@ describe('the disabling of a webhook', function () {
     );
   });
 
-  it('is mailed by the reconciler where the worker died before it saw to that', async () => {
+  it('is e-mailed by the reconciler if the worker died before it could send the e-mails', async () => {
     const [webhookId, at] = [randomUUIDv7(), new Date()];
     const em = world.database.em.fork();
     const admin = await em.findOneOrFail(User, { email: ADMINS[0] ?? '' });
@@ -86,11 +86,11 @@ describe('the disabling of a webhook', function () {
     });
     const before = server.mails.length;
     const { database, control: deliveryControl } = world;
-    const needs = { database, deliveryControl, log: pino({ level: 'silent' }) };
+    const dependencies = { database, deliveryControl, log: pino({ level: 'silent' }) };
     const turn = (later: number) =>
-      notifyForgotten({ ...needs, clock: () => new Date(at.getTime() + later) });
+      notifyForgotten({ ...dependencies, clock: () => new Date(at.getTime() + later) });
     await turn(1_000);
-    assert.equal(server.mails.length, before, 'its own worker may still be at it');
+    assert.equal(server.mails.length, before, 'the worker may still be sending');
     await turn(5_000);
     await turn(6_000);
     await server.receives(before + 1);

@@ -11,7 +11,7 @@ const GROWN = 70_000;
 
 describe('a statement that was prepared while its table was empty', function () {
   this.timeout(120_000);
-  // One connection, so that all plans are its plans.
+  // One connection, so that all plans belong to it.
   const fresh = useInstallation({ poolSize: 1 });
   let database: Database;
   let workspaceId: string;
@@ -20,7 +20,7 @@ describe('a statement that was prepared while its table was empty', function () 
     ({ database } = fresh);
     workspaceId = fresh.installation.workspace_id;
     const db = queryBuilderOf(database);
-    // Only the test itself may cause new plans.
+    // Only the test may cause new plans.
     await sql`alter table deliveries set (autovacuum_enabled = false)`.execute(db);
     await sql`
       insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
@@ -37,7 +37,7 @@ describe('a statement that was prepared while its table was empty', function () 
     return rows.map(({ id }) => id);
   }
 
-  /** Records results as a worker does; answers how many rows of the table were read without an index. */
+  /** Records results as a worker does. Returns how many rows of the table were read without an index. */
   async function rowsRead(): Promise<number> {
     const ids = await newDeliveries(60);
     const before = await readSoFar();
@@ -56,12 +56,12 @@ describe('a statement that was prepared while its table was empty', function () 
     return Number(rows[0]?.read);
   }
 
-  it('goes by the index soon after the table has grown, without an analysis of it', async () => {
-    // The server settles on one plan for all values with the sixth time.
+  it('uses the index soon after the table has grown, without an analyze', async () => {
+    // PostgreSQL chooses one generic plan at the sixth execution.
     for (let time = 0; time < 8; time += 1) await rowsRead();
-    assert.ok((await rowsRead()) > 0, 'with few rows all of them are read');
+    assert.ok((await rowsRead()) > 0, 'a small table is read sequentially');
     await newDeliveries(GROWN);
-    await eventually('results that are written by the index', async () => (await rowsRead()) === 0);
+    await eventually('results are written with the index', async () => (await rowsRead()) === 0);
     for (let time = 0; time < 8; time += 1) assert.equal(await rowsRead(), 0);
   });
 });

@@ -11,7 +11,7 @@ describe('the lock of the reconciler', function () {
   this.timeout(120_000);
   const world = useDeliveries({ workers: 0 });
 
-  /** Starts one whose lock is at this address. The other statements of all go the direct way. */
+  /** Starts a reconciler that takes its lock over this URL. All other statements use the direct connection. */
   function start(databaseUrl: string, onTurn: () => void): Reconciler {
     const { client, configuration, control, database } = world;
     const { taskQueue } = configuration;
@@ -29,7 +29,7 @@ describe('the lock of the reconciler', function () {
     });
   }
 
-  it('goes to another process if the connection of its holder becomes silent', async () => {
+  it('moves to another process if the connection of its holder becomes silent', async () => {
     const url = new URL(world.configuration.databaseUrl);
     const link = await openLink(Number(url.port));
     const through = new URL(url);
@@ -37,13 +37,13 @@ describe('the lock of the reconciler', function () {
     let turns = 0;
     let otherTurns = 0;
     const first = start(through.href, () => (turns += 1));
-    await eventually('the first has the lock', () => turns > 0);
+    await eventually('the first reconciler has the lock', () => turns > 0);
     const second = start(url.href, () => (otherTurns += 1));
     try {
-      await eventually('the first goes on', () => turns > 3);
+      await eventually('the first reconciler continues', () => turns > 3);
       assert.equal(otherTurns, 0);
       link.disconnect('drop', 0);
-      await eventually('the second has the lock', () => otherTurns > 0, 60_000);
+      await eventually('the second reconciler has the lock', () => otherTurns > 0, 60_000);
     } finally {
       link.restore();
       await Promise.all([first.stop(), second.stop()]);

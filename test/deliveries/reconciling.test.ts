@@ -21,10 +21,10 @@ import { eventually } from '../support/eventually.ts';
 
 const MINUTE_MS = 60_000;
 
-describe('the work of deliveries in Temporal', () => {
+describe('the workflows and activities of deliveries', () => {
   const world = useDeliveries({ workers: 0 });
 
-  it('has priorities, so that new events do not wait behind many manual retries', async () => {
+  it('have priorities, so that new events do not wait behind many manual retries', async () => {
     const ids = Array.from({ length: 3 }, () => randomUUIDv7()) as [string, string, string];
     const [groupId, deliveryId, token] = ids;
     await world.control.dispatch([groupId]);
@@ -59,7 +59,7 @@ describe('the reconciler', () => {
     world.database.em.fork().execute<Row[]>(statement, values);
   const engineOf = () =>
     createEngine({ client: world.client, taskQueue: world.configuration.taskQueue, log: silent });
-  /** Its dependencies on a clock that is `laterMs` ahead. */
+  /** Returns dependencies with a clock that is `laterMs` ahead. */
   const dependencies = (laterMs: number) => ({
     database: world.database,
     engine: engineOf(),
@@ -83,10 +83,10 @@ describe('the reconciler', () => {
     return row;
   };
 
-  // What a test leaves unfinished must not reach the next one.
+  // Unfinished groups of a test must not reach the next one.
   afterEach(() => query('update event_groups set started_at = now(), done_at = now() where done_at is null'));
 
-  it('goes on after a row that fails, and after a part that fails, and logs each once a turn', async () => {
+  it('continues after a failed row and after a failed part, and logs each failure once per turn', async () => {
     const failing = await publish();
     const next = await publish();
     const listener = await world.webhook({ url: receiver.url });
@@ -98,7 +98,7 @@ describe('the reconciler', () => {
     const deliveryControl = {
       ...control,
       dispatch: (ids: readonly [string, ...string[]]) =>
-        ids.includes(failing) ? Promise.reject(new Error('this one cannot start')) : control.dispatch(ids),
+        ids.includes(failing) ? Promise.reject(new Error('this group cannot start')) : control.dispatch(ids),
     };
     const engine = engineOf();
     const reconciler = startReconciler({
@@ -116,9 +116,9 @@ describe('the reconciler', () => {
     } finally {
       await reconciler.stop();
     }
-    assert.ok((await groupRow(next))?.started_at, 'the next row');
+    assert.ok((await groupRow(next))?.started_at, 'the next group is dispatched');
     assert.equal((await groupRow(failing))?.started_at, null);
-    assert.ok((await world.webhookRow(listener)).deleted_at, 'the next part');
+    assert.ok((await world.webhookRow(listener)).deleted_at, 'the next part has run');
     assert.deepEqual(new Set(turns), new Set(['failed']));
     const failures = lines.filter(({ msg }) => msg === 'reconciler turn failed');
     const of = (part: string) => failures.filter((line) => line.part === part).length;
@@ -126,7 +126,7 @@ describe('the reconciler', () => {
     assert.equal(failures.length, 2 * turns.length);
   });
 
-  it('reads only runs of its own queue whose id can be one of a run', async () => {
+  it('reads only runs of its own queue with a valid run id', async () => {
     const { client } = world;
     const { taskQueue } = world.configuration;
     const now = new Date();
@@ -155,7 +155,7 @@ describe('the reconciler', () => {
     assert.deepEqual(await engine.runsClosedFromOutside(now), [own]);
   });
 
-  it('dispatches a group again whose workflow was terminated, but not while one is open', async () => {
+  it('dispatches a group again if its workflow was terminated, but not while one is open', async () => {
     const webhookId = await world.webhook({ url: receiver.url });
     const groupId = await publish();
     await markGroupsStarted(world.database, [groupId]);
@@ -175,7 +175,7 @@ describe('the reconciler', () => {
     await renewAbandoned(dependencies(14 * MINUTE_MS));
     assert.equal((await groupRow(groupId))?.done_at, null, 'it is not old enough');
     await renewAbandoned(dependencies(16 * MINUTE_MS));
-    assert.ok((await groupRow(groupId))?.done_at, 'it was moved');
+    assert.ok((await groupRow(groupId))?.done_at, 'its events were moved to a new group');
     await dispatchForgotten(dependencies(10_000));
 
     const worker = await startDeliveryWorker(world.configuration, silent);

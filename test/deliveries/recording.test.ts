@@ -14,8 +14,8 @@ describe('the result of an attempt', function () {
   const receiver = useReceiver();
   const world = useDeliveries();
 
-  for (const moment of ['before', 'after'] as const) {
-    it(`is recorded once when the connection breaks ${moment} the commit`, async () => {
+  for (const point of ['before', 'after'] as const) {
+    it(`is recorded once if the connection breaks ${point} the commit`, async () => {
       receiver.answering(500);
       const webhookId = await world.webhook({ url: receiver.url });
       await world.publish([{}]);
@@ -24,7 +24,7 @@ describe('the result of an attempt', function () {
         return found?.status === 'retrying' && found;
       });
       const result = successOf(row, { trigger: 'manual' });
-      const { recorded } = await recordWithRetries(breaking(world.database, moment), [result]);
+      const { recorded } = await recordWithRetries(breaking(world.database, point), [result]);
       assert.equal(recorded.get(row.id)?.status, 'succeeded');
       assert.equal(recorded.get(row.id)?.number, 2);
       assert.deepEqual(
@@ -38,8 +38,8 @@ describe('the result of an attempt', function () {
     });
   }
 
-  describe('that is the first of its delivery', () => {
-    /** A delivery that was matched but has no row. */
+  describe('of a new delivery', () => {
+    /** Returns a delivery that was matched but has no row. */
     const planned = async () => {
       const webhookId = await world.webhook({ url: receiver.url });
       return { id: randomUUID(), webhook_id: webhookId, workspace_id: world.installation.workspace_id };
@@ -58,7 +58,7 @@ describe('the result of an attempt', function () {
       return row;
     };
 
-    it('writes its row as well', async () => {
+    it('also writes the row of the delivery', async () => {
       const delivery = await planned();
       const { recorded } = await recordResults(world.database, [successOf(delivery, { new_delivery })]);
       assert.equal(recorded.get(delivery.id)?.number, 1);
@@ -76,7 +76,7 @@ describe('the result of an attempt', function () {
       );
     });
 
-    it('begins its schedule where it failed', async () => {
+    it('starts the retry schedule if it is a failure', async () => {
       const delivery = await planned();
       const result = successOf(delivery, { new_delivery, ...failed });
       const { recorded } = await recordResults(world.database, [result]);
@@ -86,7 +86,7 @@ describe('the result of an attempt', function () {
       assert.deepEqual(recorded.get(row.id)?.next_attempt_at, row.next_attempt_at);
     });
 
-    it('leaves it held where it failed after its webhook was disabled', async () => {
+    it('holds the delivery if it is a failure after its webhook was disabled', async () => {
       const delivery = await planned();
       await world.changeWebhook(delivery.webhook_id, { disabled_at: new Date() });
       await recordResults(world.database, [successOf(delivery, { new_delivery, ...failed })]);
@@ -97,7 +97,7 @@ describe('the result of an attempt', function () {
       );
     });
 
-    it('is recorded where somebody else stores the row at the same moment', async () => {
+    it('is recorded if another transaction stores the row at the same time', async () => {
       const delivery = await planned();
       const row: PlannedDelivery = { ...delivery, ...new_delivery, status: 'pending', reason: null };
       const pool = await world.database.em.getConnection().getNativeClient();
@@ -110,7 +110,7 @@ describe('the result of an attempt', function () {
           [row.id, row.workspace_id, row.webhook_id],
         );
         const recording = recordResults(world.database, [successOf(delivery, { new_delivery })]);
-        await eventually('the result waits for the other one', async () => {
+        await eventually('the result waits for the other transaction', async () => {
           const { rowCount } = await pool.query(
             `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%fresh as%'`,
           );
@@ -126,8 +126,8 @@ describe('the result of an attempt', function () {
   });
 });
 
-/** The database, whose first prepared statement loses its connection at that moment. */
-function breaking(database: Database, moment: 'before' | 'after'): Database {
+/** Returns the database. Its first prepared statement loses the connection at this point. */
+function breaking(database: Database, point: 'before' | 'after'): Database {
   let isBroken = false;
   const lost = () => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
   const connection = {
@@ -136,7 +136,7 @@ function breaking(database: Database, moment: 'before' | 'after'): Database {
       const query = async (statement: { text: string }) => {
         const breaks = !isBroken;
         isBroken = true;
-        if (breaks && moment === 'before') throw lost();
+        if (breaks && point === 'before') throw lost();
         const answer = await pool.query(statement);
         if (breaks) throw lost();
         return answer;

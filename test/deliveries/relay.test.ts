@@ -21,7 +21,7 @@ const OK: RelayAnswer = {
   duration_ms: 3,
 };
 
-describe('an attempt by way of a listener', function () {
+describe('an attempt through a listener', function () {
   let deliveries: Deliveries;
   let notifications: Notifications;
   let relay: Relay;
@@ -50,7 +50,7 @@ describe('an attempt by way of a listener', function () {
   });
   afterEach(async () => {
     const { rows } = await sql`select id from relayed_requests`.execute(queryBuilderOf(deliveries.database));
-    assert.deepEqual(rows, [], 'nothing is left behind');
+    assert.deepEqual(rows, [], 'no relayed request is left');
   });
 
   const attempt = (timeoutMs = 40_000, signal?: AbortSignal) =>
@@ -63,13 +63,13 @@ describe('an attempt by way of a listener', function () {
       timeoutMs,
       ...(signal ? { signal } : {}),
     });
-  const taken = (): Promise<RelayRequest> =>
+  const nextRequest = (): Promise<RelayRequest> =>
     eventually('a request', async () => (await claimRequests(deliveries.database, webhookId, 1))[0] ?? null);
   const workspaceId = () => deliveries.installation.workspace_id;
 
-  it('ends with what the listener answers', async () => {
+  it('ends with the response of the listener', async () => {
     const attempting = attempt();
-    const request = await taken();
+    const request = await nextRequest();
     assert.deepEqual([request.method, request.headers, request.webhook_id], ['POST', HEADERS, webhookId]);
     assert.deepEqual(Buffer.from(request.body, 'base64'), BODY);
     assert.equal(await answerRequest(deliveries.database, request.id, OK), true);
@@ -79,46 +79,46 @@ describe('an attempt by way of a listener', function () {
     assert.equal(
       await answerRequest(deliveries.database, request.id, OK),
       false,
-      'the second answer is late',
+      'the second response is too late',
     );
   });
 
-  it('ends with what went wrong at the listener', async () => {
+  it('ends with the failure that the listener reports', async () => {
     const attempting = attempt();
-    const { id } = await taken();
+    const { id } = await nextRequest();
     await answerRequest(deliveries.database, id, { failure: 'tls_failed', message: 'No such certificate' });
     const { outcome, failure, message } = await attempting;
     assert.deepEqual([outcome, failure, message], ['failed', 'tls_failed', 'No such certificate']);
   });
 
-  it('finds an answer that it was not told of', async () => {
+  it('finds a response without a notification', async () => {
     const attempting = attempt();
-    const { id } = await taken();
+    const { id } = await nextRequest();
     await sql`update relayed_requests set answer = ${JSON.stringify(OK)}::json where id = ${id}::uuid`.execute(
       queryBuilderOf(deliveries.database),
     );
     assert.equal((await attempting).outcome, 'succeeded');
   });
 
-  it('fails at once where nobody listens', async () => {
+  it('fails at once without a listener', async () => {
     await deliveries.changeWebhook(webhookId, { listening_until: new Date(Date.now() - 1) });
     const { failure, message } = await attempt();
     assert.deepEqual([failure, message], ['connection_failed', 'No listener is connected']);
   });
 
-  it('fails where the webhook is deleted', async () => {
+  it('fails if the webhook is deleted', async () => {
     await deliveries.changeWebhook(webhookId, { deleted_at: new Date() });
     assert.equal((await attempt()).failure, 'connection_failed');
   });
 
-  it('fails where the listener has left and does not come back', async () => {
+  it('fails if the listener disconnects and does not return', async () => {
     const begun = await beginListening(deliveries.database, { webhookId, workspaceId: workspaceId() });
     const attempting = attempt(40_000);
-    await taken();
+    await nextRequest();
     await stopListening(deliveries.database, { webhookId, until: begun ?? '' });
     const { listening_until: until } = await deliveries.webhookRow(webhookId);
     assert.ok((until?.getTime() ?? Infinity) <= Date.now() + LISTENER_RECONNECT_MS);
-    // As if its time to come back were over.
+    // As if its time to reconnect were over.
     await deliveries.changeWebhook(webhookId, { listening_until: new Date(Date.now() - 1) });
     const { failure, message } = await attempting;
     assert.deepEqual(
@@ -127,13 +127,13 @@ describe('an attempt by way of a listener', function () {
     );
   });
 
-  it('goes to the next listener where the first has not answered', async () => {
+  it('goes to the next listener if the first has not responded', async () => {
     const first = await beginListening(deliveries.database, { webhookId, workspaceId: workspaceId() });
     const attempting = attempt();
-    const { id } = await taken();
+    const { id } = await nextRequest();
     await beginListening(deliveries.database, { webhookId, workspaceId: workspaceId() });
-    assert.equal((await taken()).id, id);
-    // What the first one says of its end counts no more.
+    assert.equal((await nextRequest()).id, id);
+    // The disconnect of the replaced listener has no effect.
     await stopListening(deliveries.database, { webhookId, until: first ?? '' });
     await answerRequest(deliveries.database, id, OK);
     assert.equal((await attempting).outcome, 'succeeded');
@@ -141,20 +141,20 @@ describe('an attempt by way of a listener', function () {
     assert.ok((until?.getTime() ?? 0) > Date.now() + 20_000);
   });
 
-  it('times out where the answer does not come, and where nobody takes it', async () => {
+  it('times out without a response, and without a listener that accepts the request', async () => {
     const untaken = await attempt(300);
     assert.deepEqual([untaken.failure, untaken.message], ['timeout', 'No listener received it in time']);
     const attempting = attempt(2_000);
-    await taken();
+    await nextRequest();
     const { failure, message } = await attempting;
     assert.deepEqual([failure, message], ['timeout', 'The listener did not answer in time']);
   });
 
-  it('ends when it is given up', async () => {
-    const giving = new AbortController();
-    const attempting = attempt(40_000, giving.signal);
-    await taken();
-    giving.abort();
+  it('ends if it is aborted', async () => {
+    const controller = new AbortController();
+    const attempting = attempt(40_000, controller.signal);
+    await nextRequest();
+    controller.abort();
     assert.equal((await attempting).failure, 'aborted');
   });
 });

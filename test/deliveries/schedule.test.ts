@@ -9,8 +9,8 @@ import { skippingEngine, startTimeSkipping } from '../support/time-skipping.ts';
 
 const WAITS_S = [60, 300, 1_800, 7_200, 43_200];
 
-/** The whole schedule, on a server whose clock jumps to the next timer. */
-describe('the schedule of a delivery', function () {
+/** The whole schedule, on a server that skips to the next timer. */
+describe('the retry schedule of a delivery', function () {
   let environment: TestWorkflowEnvironment;
   let world: Deliveries;
   const receiver = useReceiver('each test', () => ({ tls: services().tls }));
@@ -23,7 +23,7 @@ describe('the schedule of a delivery', function () {
     await environment?.teardown();
   });
 
-  /** Publishes one event and lets time run until nothing is left to do. */
+  /** Publishes one event. Waits until its schedule has ended. */
   async function deliver(webhookId: string, betweenAttempts: () => Promise<unknown> = async () => {}) {
     await world.publish([{}]);
     const [first] = await eventually('a first attempt', async () => {
@@ -33,7 +33,7 @@ describe('the schedule of a delivery', function () {
     assert.ok(first);
     if (first.status === 'retrying') {
       await eventually(
-        'the retry stands',
+        'the retry is scheduled',
         async () => (await world.deliveries(webhookId))[0]?.retry_started ?? false,
       );
       await betweenAttempts();
@@ -44,7 +44,7 @@ describe('the schedule of a delivery', function () {
     return { row, attempts: await world.attempts(row.id) };
   }
 
-  it('is 1 min, 5 min, 30 min, 2 h and 12 h after each failure; then it has failed', async () => {
+  it('waits 1 min, 5 min, 30 min, 2 h and 12 h after the failures, and then fails the delivery', async () => {
     receiver.answering(503);
     const webhookId = await world.webhook({ url: receiver.url });
     const { row, attempts } = await deliver(webhookId);
@@ -58,15 +58,15 @@ describe('the schedule of a delivery', function () {
     for (const [index, { attempted_at: at }] of attempts.slice(1).entries()) {
       const before = attempts[index];
       const waited = (at.getTime() - (before?.attempted_at.getTime() ?? 0)) / 1_000;
-      const wanted = WAITS_S[index] ?? 0;
-      // What this machine takes for an attempt comes on top.
-      assert.ok(waited >= wanted - 1 && waited < 1.5 * wanted, `${waited} s instead of ${wanted} s`);
+      const expected = WAITS_S[index] ?? 0;
+      // The real duration of an attempt is added.
+      assert.ok(waited >= expected - 1 && waited < 1.5 * expected, `${waited} s instead of ${expected} s`);
     }
     assert.equal(new Set(receiver.requests.map(({ headers }) => headers['x-service-delivery'])).size, 1);
     assert.equal(new Set(receiver.requests.map(({ body }) => body.toString())).size, 1);
   });
 
-  it('ends when the receiver is back, here at the fourth attempt', async () => {
+  it('ends with the first success, here at the fourth attempt', async () => {
     let requests = 0;
     receiver.answering(() => (++requests < 4 ? 500 : 200));
     const webhookId = await world.webhook({ url: receiver.url });
@@ -76,7 +76,7 @@ describe('the schedule of a delivery', function () {
     assert.equal((await world.webhookRow(webhookId)).consecutive_failures, 0);
   });
 
-  it('goes on when the workers are restarted between two attempts', async () => {
+  it('continues after the workers are restarted between two attempts', async () => {
     receiver.answering(500);
     const webhookId = await world.webhook({ url: receiver.url });
     const { row, attempts } = await deliver(webhookId, () => world.restartWorkers());
@@ -84,7 +84,7 @@ describe('the schedule of a delivery', function () {
     assert.equal(attempts.length, 6);
   });
 
-  it('honours edits at the next attempt: another address, another secret', async () => {
+  it('uses the current URL and secret of the webhook at each attempt', async () => {
     receiver.answering(500);
     const other = await startReceiver({ tls: services().tls });
     const webhookId = await world.webhook({ url: receiver.url, secret: 'one' });
@@ -100,7 +100,7 @@ describe('the schedule of a delivery', function () {
     assert.equal(other.requests[0]?.headers['x-service-signature'], undefined);
   });
 
-  it('does nothing when the delivery has a newer generation', async () => {
+  it('makes no attempt if the delivery has a newer generation', async () => {
     receiver.answering(500);
     const webhookId = await world.webhook({ url: receiver.url });
     const { row, attempts } = await deliver(webhookId, () =>
@@ -113,10 +113,10 @@ describe('the schedule of a delivery', function () {
 
   for (const [what, change, status] of [
     ['deleted', { deleted_at: new Date() }, 'cancelled'],
-    ['switched off', { active: false }, 'skipped'],
+    ['made inactive', { active: false }, 'skipped'],
     ['disabled', { disabled_at: new Date() }, 'held'],
   ] as const) {
-    it(`ends as ${status} where the webhook is ${what} before the next attempt`, async () => {
+    it(`ends as ${status} if the webhook is ${what} before the next attempt`, async () => {
       receiver.answering(500);
       const webhookId = await world.webhook({ url: receiver.url });
       const { row, attempts } = await deliver(webhookId, async () => {

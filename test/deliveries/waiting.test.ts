@@ -24,11 +24,11 @@ import { successOf } from '../support/results.ts';
 
 const LIMITS = { perWebhook: 1, perWorkspace: 1, overall: 1 };
 
-describe('an attempt that waits for its place', function () {
+describe('an attempt that waits for a free place', function () {
   const world = useDeliveries();
   const receiver = useReceiver('each test');
 
-  /** A failed delivery whose next attempt is due, in the hands of a worker of the test's own with one place. */
+  /** Creates a failed delivery whose next attempt is due, at a worker with one place. */
   async function failedDelivery() {
     receiver.answering(500);
     const webhookId = await world.webhook({ url: receiver.url });
@@ -77,26 +77,26 @@ describe('an attempt that waits for its place', function () {
   }
 
   /** Takes the only place. */
-  async function occupied({ limiter, target }: Awaited<ReturnType<typeof failedDelivery>>) {
+  async function occupyPlace({ limiter, target }: Awaited<ReturnType<typeof failedDelivery>>) {
     const place = await limiter.acquire(target, 0);
     assert.ok(place);
     return place;
   }
 
-  /** Resolves once something waits for a place. */
+  /** Resolves when an attempt waits for a place. */
   const isWaiting = (limiter: AttemptLimiter, acquire = limiter.acquire) =>
     new Promise<void>((resolve) => {
-      limiter.acquire = (...wanted) => {
-        const place = acquire(...wanted);
+      limiter.acquire = (...requested) => {
+        const place = acquire(...requested);
         resolve();
         return place;
       };
     });
 
-  /** A scheduled attempt that waits for a place, since another one has it. */
+  /** Starts a scheduled attempt that waits for the occupied place. */
   async function waitingRetry() {
     const failed = await failedDelivery();
-    const place = await occupied(failed);
+    const place = await occupyPlace(failed);
     const waits = isWaiting(failed.limiter);
     const retry = new MockActivityEnvironment().run(failed.activities.attemptDelivery, {
       deliveryId: failed.row.id,
@@ -106,7 +106,7 @@ describe('an attempt that waits for its place', function () {
     return { failed, place, retry };
   }
 
-  it('is not made by the schedule once a manual one has succeeded', async () => {
+  it('is not made by the schedule if a manual attempt has succeeded', async () => {
     const { failed, place, retry } = await waitingRetry();
     await recordResults(world.database, [successOf(failed.row, { trigger: 'manual' })]);
     place.release();
@@ -115,44 +115,48 @@ describe('an attempt that waits for its place', function () {
     assert.equal((await world.attempts(failed.row.id)).length, 2);
   });
 
-  it('is not made by the schedule once another process has made it', async () => {
+  it('is not made by the schedule if another process has made it', async () => {
     const { failed, place, retry } = await waitingRetry();
     const failure = { failures: 1, succeeded: false, failure: 'status', response_status: 500 };
     await recordResults(world.database, [successOf(failed.row, failure)]);
     place.release();
     await retry;
     assert.equal(receiver.requests.length, failed.before);
-    // Two results of the same attempt are one step of the schedule.
+    // Two results of the same attempt advance the schedule once.
     await recordResults(world.database, [successOf(failed.row, failure)]);
     assert.equal((await world.deliveries(failed.webhookId))[0]?.failures, 2);
   });
 
-  it('is made by hand beside the schedule, unless the delivery has succeeded since the request', async () => {
+  it('is made manually beside the schedule, unless the delivery has succeeded since the request', async () => {
     const failed = await failedDelivery();
     const { id: deliveryId } = failed.row;
-    // The clock of the machine that recorded the attempts is behind that of the request.
+    // The clock that recorded the attempts is behind the clock of the request.
     await change(failed.webhookId, "updated_at = now() - interval '1 hour'");
     const request = { deliveryId, trigger: 'manual' as const, token: randomUUIDv7(), attempts: 1 };
     const attemptOnce = () => new MockActivityEnvironment().run(failed.activities.attemptOnce, request);
-    const place = await occupied(failed);
+    const place = await occupyPlace(failed);
     const waits = isWaiting(failed.limiter);
-    const made = attemptOnce();
+    const manualAttempt = attemptOnce();
     await waits;
     await change(failed.webhookId, 'failures = 2');
     place.release();
-    await made;
-    assert.equal(receiver.requests.length, failed.before + 1, 'a failure of the schedule does not settle it');
+    await manualAttempt;
+    assert.equal(
+      receiver.requests.length,
+      failed.before + 1,
+      'a scheduled failure does not replace the manual attempt',
+    );
     await change(failed.webhookId, "updated_at = now() - interval '1 hour'");
     await attemptOnce();
-    assert.equal(receiver.requests.length, failed.before + 1, 'it has succeeded since the request');
+    assert.equal(receiver.requests.length, failed.before + 1, 'the delivery has succeeded since the request');
     request.attempts = 2;
     await attemptOnce();
-    assert.equal(receiver.requests.length, failed.before + 2, 'a success may be sent again');
+    assert.equal(receiver.requests.length, failed.before + 2, 'a new request sends the delivery again');
   });
 
-  it('leaves the queue when it is aborted', async () => {
+  it('leaves the queue if it is aborted', async () => {
     const failed = await failedDelivery();
-    const place = await occupied(failed);
+    const place = await occupyPlace(failed);
     const waits = isWaiting(failed.limiter);
     const environment = new MockActivityEnvironment();
     const retry = environment.run(failed.activities.attemptDelivery, {
@@ -168,9 +172,9 @@ describe('an attempt that waits for its place', function () {
     assert.equal(receiver.requests.length, failed.before);
   });
 
-  it('gives its slot back without a place: a timer of Temporal waits, and no failure is counted', async () => {
+  it('waits on a Temporal timer without a slot, and no failure is counted', async () => {
     const failed = await failedDelivery();
-    await occupied(failed);
+    await occupyPlace(failed);
     const { id: deliveryId } = failed.row;
     const attempts = [
       (env: MockActivityEnvironment) =>
@@ -205,12 +209,12 @@ describe('an attempt that waits for its place', function () {
   });
 });
 
-describe('more manual retries than a worker has activity slots', function () {
+describe('a large number of manual retries', function () {
   // Eight slots.
   const world = useDeliveries({ environment: { ATTEMPTS_AT_ONCE: '4', ATTEMPTS_AT_ONCE_PER_WEBHOOK: '1' } });
   const RETRIES = 24;
 
-  it('hold up neither retries nor tests of others, and are all made', async () => {
+  it('does not delay retries and tests of other webhooks, and all are made', async () => {
     const [hanging, good] = [await startReceiver(), await startReceiver()];
     const another = randomUUID();
     await world.database.em
@@ -220,7 +224,7 @@ describe('more manual retries than a worker has activity slots', function () {
     const goodId = await world.webhook({ url: good.url, workspaceId: another });
     await world.publish(Array.from({ length: RETRIES }, () => ({})));
     await world.publish([{}], another);
-    const [other, ...stuck] = await eventually('all delivered', async () => {
+    const [other, ...stuck] = await eventually('all are delivered', async () => {
       const rows = [...(await world.deliveries(goodId)), ...(await world.deliveries(stuckId))];
       return rows.length === 1 + RETRIES && rows.every(({ status }) => status === 'succeeded') && rows;
     });
@@ -242,7 +246,7 @@ describe('more manual retries than a worker has activity slots', function () {
     assert.deepEqual(
       [good.requests.length, hanging.requests.length],
       [3, RETRIES + 1],
-      'while the first one hangs',
+      'while the first receiver hangs',
     );
     hanging.answering(204);
     for (const response of held) response.writeHead(204).end();

@@ -5,7 +5,7 @@ export type Balancer = {
   url: string;
   /** How many connections each port has been given so far. */
   given: ReadonlyMap<number, number>;
-  /** No new connections to this port, as when a load balancer has been told of its end. */
+  /** Accepts no new connections to this port, like a load balancer before a backend stops. */
   withdraw(port: number): void;
   restore(port: number): void;
   close(): Promise<void>;

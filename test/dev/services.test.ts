@@ -29,8 +29,8 @@ describe('the test services', () => {
       const client = new Client({ connection, namespace });
       const run = await client.workflow.start('nothing', { taskQueue: 'nobody', workflowId: 'to-be-paused' });
       const { workflowId } = run;
-      const wish = { namespace, workflowId, identity: 'test', reason: 'a test', requestId: 'once' };
-      await connection.workflowService.pauseWorkflowExecution(wish);
+      const request = { namespace, workflowId, identity: 'test', reason: 'a test', requestId: 'once' };
+      await connection.workflowService.pauseWorkflowExecution(request);
       assert.equal((await run.describe()).status.name, 'PAUSED');
       await run.terminate();
     } finally {

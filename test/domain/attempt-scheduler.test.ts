@@ -11,7 +11,7 @@ const LONGEST_ATTEMPT_MS = 30_000;
 const WAIT_MS = 1_000;
 const LIMITS: AttemptLimits = { perWebhook: 10, perWorkspace: 400, overall: 1_000 };
 
-/** Starts all that may start. Returns the webhooks, in the order of their starts. */
+/** Starts every attempt that can start, and returns their tickets in order. */
 function startAll(scheduler: AttemptScheduler): AttemptTicket[] {
   const started: AttemptTicket[] = [];
   for (let ticket = scheduler.start(); ticket; ticket = scheduler.start()) started.push(ticket);
@@ -32,7 +32,7 @@ describe('the attempt scheduler', () => {
     assert.equal(scheduler.waiting(), 15);
   });
 
-  it('gives a free place to the next webhook, not to the one that left it', () => {
+  it('gives a free place to the next webhook, not to the one that freed it', () => {
     const scheduler = createAttemptScheduler({ perWebhook: 10, perWorkspace: 20, overall: 100 });
     for (const webhook of ['a', 'b']) addMany(scheduler, 100, webhook);
     const busy = startAll(scheduler);
@@ -45,7 +45,7 @@ describe('the attempt scheduler', () => {
     assert.notEqual(next?.webhookId, first.webhookId);
   });
 
-  it('leaves places for others beside two webhooks that could fill their workspace', () => {
+  it('reserves places for other webhooks if two could fill their workspace', () => {
     const scheduler = createAttemptScheduler({ perWebhook: 10, perWorkspace: 20, overall: 100 });
     for (const webhook of ['a', 'b']) addMany(scheduler, 100, webhook);
     startAll(scheduler);
@@ -53,7 +53,7 @@ describe('the attempt scheduler', () => {
     assert.deepEqual(new Set(webhooksOf(startAll(scheduler))), new Set(['c', 'd']));
   });
 
-  it('leaves a place for each of sixty webhooks beside forty whose receivers hang', () => {
+  it('reserves a place for each of 60 webhooks beside 40 with hanging receivers', () => {
     const scheduler = createAttemptScheduler(LIMITS);
     for (let n = 0; n < 40; n += 1) addMany(scheduler, 100, `slow ${n}`);
     startAll(scheduler);
@@ -61,7 +61,7 @@ describe('the attempt scheduler', () => {
     assert.equal(startAll(scheduler).filter(({ webhookId }) => webhookId.startsWith('good')).length, 60);
   });
 
-  it('leaves places for another workspace beside three that could fill the process', () => {
+  it('reserves places for another workspace if three could fill the process', () => {
     const scheduler = createAttemptScheduler(LIMITS);
     for (let n = 0; n < 300; n += 1) addMany(scheduler, 100, `slow ${n}`, `workspace ${n % 3}`);
     startAll(scheduler);
@@ -77,7 +77,7 @@ describe('the attempt scheduler', () => {
     assert.deepEqual(webhooksOf(startAll(scheduler)), ['b']);
   });
 
-  it('takes turns among workspaces, and among the webhooks of a workspace', () => {
+  it('alternates between workspaces, and between the webhooks of a workspace', () => {
     const scheduler = createAttemptScheduler(LIMITS);
     addMany(scheduler, 4, 'a', 'one');
     addMany(scheduler, 4, 'b', 'one');
@@ -101,7 +101,7 @@ describe('the attempt scheduler', () => {
     assert.equal(scheduler.waiting(), 0);
   });
 
-  it('prolongs a wait four times at most', () => {
+  it('prolongs a wait at most four times', () => {
     const scheduler = createAttemptScheduler({ perWebhook: 1, perWorkspace: 10, overall: 10 });
     const owner = { webhookId: 'a', workspaceId: 'w' };
     addMany(scheduler, 10, 'a');
@@ -127,7 +127,7 @@ describe('the attempt scheduler', () => {
     assert.deepEqual([scheduler.waiting(), scheduler.running(), scheduler.start()], [0, 0, null]);
   });
 
-  it('holds its limits, never idles and lets nobody wait too long, in a thousand random worlds', function () {
+  it('keeps its limits, never idles and bounds waits in 1,000 random simulations', function () {
     this.timeout(60_000);
     for (let seed = 1; seed <= 1_000; seed += 1) {
       try {
@@ -141,7 +141,7 @@ describe('the attempt scheduler', () => {
 
 type Arrived = { ticket: AttemptTicket; at: number };
 
-/** Arrivals at good, slow and dead receivers for two minutes. @throws where an invariant does not hold */
+/** Simulates attempts to fast, slow and hanging receivers for two minutes. @throws if an invariant is violated */
 function simulate(random: Random): void {
   const workspaceCount = random.whole(1, 4);
   const perWebhook = random.whole(1, 10);

@@ -6,21 +6,21 @@ import {
   restAfterDispatch,
 } from '../../src/domain/webhooks/dispatch-batches.ts';
 
-describe('groups of events that one workflow dispatches', () => {
+describe('the groups that one workflow dispatches', () => {
   const groups = (...sizes: [events: number, bytes?: number][]) =>
     sizes.map(([events, bytes = 0], index) => ({ id: String(index), events, bytes }));
 
   for (const [what, given, expected] of [
-    ['all that wait', groups([1], [2], [3]), 3],
-    ['as many as fit by their events', groups([MAX_DISPATCH_EVENTS - 1], [1], [1]), 2],
-    ['as many as fit by their bytes', groups([1, MAX_DISPATCH_BYTES], [1, 1]), 1],
-    ['one that is larger than the limit, alone', groups([MAX_DISPATCH_EVENTS + 1], [1]), 1],
-    ['one that has more bytes than the limit, alone', groups([1, MAX_DISPATCH_BYTES + 1], [1]), 1],
+    ['all waiting groups', groups([1], [2], [3]), 3],
+    ['as many groups as fit the limit of events', groups([MAX_DISPATCH_EVENTS - 1], [1], [1]), 2],
+    ['as many groups as fit the limit of bytes', groups([1, MAX_DISPATCH_BYTES], [1, 1]), 1],
+    ['only the first group if it exceeds the limit of events', groups([MAX_DISPATCH_EVENTS + 1], [1]), 1],
+    ['only the first group if it exceeds the limit of bytes', groups([1, MAX_DISPATCH_BYTES + 1], [1]), 1],
   ] as const) {
-    it(`are ${what}`, () => assert.equal(countNextGroups(given), expected));
+    it(`include ${what}`, () => assert.equal(countNextGroups(given), expected));
   }
 
-  it('follow each other at once where they are small, and at a limited rate under load', () => {
+  it('are followed by a pause of 12 to 120 ms that grows with their events', () => {
     assert.equal(restAfterDispatch(groups([1])), 12);
     assert.equal(restAfterDispatch(groups([2], [3])), 60);
     assert.equal(restAfterDispatch(groups([10])), 120);

@@ -5,7 +5,7 @@ import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { EVENT_SCHEMAS } from '../../src/domain/webhooks/event-schemas.ts';
 
 describe('the payload of an event', () => {
-  it('has id, event, timestamp, workspace and data in this order, and data as it came', () => {
+  it('contains id, event, timestamp, workspace and the unchanged data in this order', () => {
     const data = '{ "issue":{"id":"1","points":1.50},\n"x" : "\\u00e9é" }';
     const text = payloadText({
       id: 'a"b',
@@ -23,8 +23,8 @@ describe('the payload of an event', () => {
   });
 });
 
-describe('the words by which an event is found', () => {
-  it('are its id and kind, what it is about, and who did it', () => {
+describe('the search words of an event', () => {
+  it('are its id, its kind, its objects and its actor', () => {
     assert.equal(
       searchWordsOf({ id: 'evt_1', event: 'issue.updated' }, sampleData('issue.updated')),
       'evt_1 issue.updated iss_481 SHOP-142 The cart forgets its coupon Ben Alvarez',
@@ -35,16 +35,16 @@ describe('the words by which an event is found', () => {
     );
   });
 
-  it('can be stored and are not many, whatever the event holds', () => {
+  it('can be stored and have at most 1,000 characters, for any data', () => {
     const issue = { id: 'a\u0000b', title: `\ud800${'😀'.repeat(1_000)}`, key: 7, name: ['x'] };
     const words = searchWordsOf({ id: 'evt_1', event: 'issue.created' }, { issue, actor: 'x' });
     assert.ok(words.length <= 1_000 && words.isWellFormed() && !words.includes('\u0000'));
   });
 });
 
-describe('the sample of each kind', () => {
+describe('the sample data', () => {
   for (const kind of EVENT_KINDS) {
-    it(`${kind} fits its schema, and is the caller's own`, () => {
+    it(`of ${kind} matches its schema and is a new object for each call`, () => {
       const sample = sampleData(kind);
       assert.deepEqual(EVENT_SCHEMAS[kind].parse(sample), sample);
       sample['actor'] = null;

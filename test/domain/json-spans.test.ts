@@ -4,28 +4,28 @@ import { seededNumbers } from '../support/random.ts';
 
 const cut = (text: string, span: Span | null) => (span === null ? null : text.slice(span.start, span.end));
 
-describe('a value found in a JSON text', () => {
+describe('the span of a member in a JSON text', () => {
   const member = (text: string) => cut(text, fieldSpan(text, 'data'));
 
   const TABLE: [what: string, text: string, found: string | null][] = [
-    ['is the text as it came', '{"data":{ "b" : 1.50 , "a":[ ] }}', '{ "b" : 1.50 , "a":[ ] }'],
-    ['has no white space around it', ' \n{ "data" \t:\r\n {"a":1} \n} ', '{"a":1}'],
-    ['is not found where it is not', '{"a":{"data":1},"b":["data"]}', null],
-    ['is not found in an empty object', '{}', null],
-    ['is not what only looks like it', '{"x":"\\"data\\":{}","data":{"y":1}}', '{"y":1}'],
-    ['is the last one of that name', '{"data":{"a":1},"id":"x","data":{"a":2}}', '{"a":2}'],
-    ['is found by an escaped name', '{"d\\u0061ta":{"a":1}}', '{"a":1}'],
-    ['may hold brackets in texts', '{"data":{"a":"}]{[\\\\"},"id":1}', '{"a":"}]{[\\\\"}'],
-    ['may hold escaped quotes', '{"data":{"a":"\\\\\\"}"},"id":1}', '{"a":"\\\\\\"}"}'],
-    ['may hold letters of any plane', '{"ü":"😀","data":{"é":"\\ud83d"}}', '{"é":"\\ud83d"}'],
-    ['may be a number', '{"data":-1.0e+5 ,"x":1}', '-1.0e+5'],
-    ['may be the end', '{"data":null}', 'null'],
+    ['contains the original text', '{"data":{ "b" : 1.50 , "a":[ ] }}', '{ "b" : 1.50 , "a":[ ] }'],
+    ['excludes surrounding white space', ' \n{ "data" \t:\r\n {"a":1} \n} ', '{"a":1}'],
+    ['is null if only nested values have the name', '{"a":{"data":1},"b":["data"]}', null],
+    ['is null for an empty object', '{}', null],
+    ['ignores the name inside a string', '{"x":"\\"data\\":{}","data":{"y":1}}', '{"y":1}'],
+    ['is that of the last member with the name', '{"data":{"a":1},"id":"x","data":{"a":2}}', '{"a":2}'],
+    ['is found under an escaped name', '{"d\\u0061ta":{"a":1}}', '{"a":1}'],
+    ['can contain brackets in strings', '{"data":{"a":"}]{[\\\\"},"id":1}', '{"a":"}]{[\\\\"}'],
+    ['can contain escaped quotes', '{"data":{"a":"\\\\\\"}"},"id":1}', '{"a":"\\\\\\"}"}'],
+    ['can contain characters of all planes', '{"ü":"😀","data":{"é":"\\ud83d"}}', '{"é":"\\ud83d"}'],
+    ['can be that of a number', '{"data":-1.0e+5 ,"x":1}', '-1.0e+5'],
+    ['can be that of the last member', '{"data":null}', 'null'],
   ];
   for (const [what, text, found] of TABLE) {
     it(what, () => assert.equal(member(text), found));
   }
 
-  it('is found in every entry of a list', () => {
+  it('is found in every entry of an array', () => {
     const text = '{"events": [ {"data":{"n":1.0}},{"data":{"n":2}, "id":"]"} ,{"data":{}}]}';
     const list = fieldSpan(text, 'events');
     const entries = entrySpans(text, list?.start);
@@ -36,7 +36,7 @@ describe('a value found in a JSON text', () => {
     assert.deepEqual(entrySpans('[ ]'), []);
   });
 
-  it('is what JSON.parse finds, in a thousand random texts', () => {
+  it('contains the value that JSON.parse returns, for 1,000 random texts', () => {
     const random = seededNumbers(20_260_304);
     for (let round = 0; round < 1_000; round += 1) {
       const text = randomObject(random, 0);
@@ -52,12 +52,12 @@ describe('a value found in a JSON text', () => {
     }
   });
 
-  it('is found behind three million members, without reading the text again for each', () => {
+  it('is found after three million other members', () => {
     const others = '"id":"1",'.repeat(3_000_000);
     assert.equal(member(`{${others}"data":{"a":1}}`), '{"a":1}');
   });
 
-  it('is found below any number of brackets', () => {
+  it('can contain 200,000 nested brackets', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     assert.equal(member(`{"x":${deep},"data":${deep}}`), deep);
   });
@@ -79,7 +79,7 @@ describe('a JSON text without white space', () => {
 });
 
 type Random = (below: number) => number;
-// No name begins with a backslash: JSON.parse of V8 14 may take an escaped name for one that does.
+// No name begins with a backslash: JSON.parse of V8 14 can confuse an escaped name with such a name.
 const NAMES = ['data', 'events', 'id', '', 'x"y', 'b\\', 'é'];
 const SPACES = ['', '', '', ' ', '\n\t ', '\r\n'];
 
@@ -94,7 +94,7 @@ function randomString(random: Random): string {
   return `"${pieces.join('')}"`;
 }
 
-/** A name in one of its spellings. */
+/** Returns a name as a JSON string, sometimes with all characters escaped. */
 function randomName(random: Random): string {
   const name = pick(random, NAMES);
   if (random(3) > 0) return JSON.stringify(name);

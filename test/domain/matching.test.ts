@@ -19,7 +19,7 @@ const reasonOf = (...given: Parameters<typeof verdictOf>) => {
   return reason ?? match;
 };
 
-/** Which member of `data` holds the field, for each kind; null: this kind does not have the field. */
+/** The member of `data` that contains the field, for each kind; empty: `data` itself. */
 const ISSUE_FIELDS = {
   status: 'issue',
   priority: 'issue',
@@ -48,17 +48,20 @@ function placesIn(holder: string, project: string): Record<FilterField, string> 
 
 const PERSON = { id: 'u1', name: 'Ada', email: 'ada@example.com' };
 const PROJECT = { id: 'p1', key: 'SHOP', name: 'Web shop' };
-/** For each field: its value in the event, what filters may call it, and what it is not. */
-const FIELD_VALUES: Record<FilterField, { value: unknown; calls: FilterValue[]; others: FilterValue[] }> = {
-  status: { value: 'Done', calls: ['Done'], others: ['done', 'Done ', '', null, 1] },
-  priority: { value: 'High', calls: ['High'], others: ['Low', 'HIGH', null] },
-  type: { value: 'Bug', calls: ['Bug'], others: ['Story', null] },
-  assignee: { value: PERSON, calls: ['u1', 'Ada', 'ada@example.com'], others: ['ada', 'u2', null] },
-  project: { value: PROJECT, calls: ['p1', 'SHOP', 'Web shop'], others: ['shop', 'p2', null] },
-  environment: { value: 'production', calls: ['production'], others: ['staging', null] },
+/** For each field: its value in the event, filter values that match it, and filter values that do not. */
+const FIELD_VALUES: Record<
+  FilterField,
+  { value: unknown; equivalents: FilterValue[]; others: FilterValue[] }
+> = {
+  status: { value: 'Done', equivalents: ['Done'], others: ['done', 'Done ', '', null, 1] },
+  priority: { value: 'High', equivalents: ['High'], others: ['Low', 'HIGH', null] },
+  type: { value: 'Bug', equivalents: ['Bug'], others: ['Story', null] },
+  assignee: { value: PERSON, equivalents: ['u1', 'Ada', 'ada@example.com'], others: ['ada', 'u2', null] },
+  project: { value: PROJECT, equivalents: ['p1', 'SHOP', 'Web shop'], others: ['shop', 'p2', null] },
+  environment: { value: 'production', equivalents: ['production'], others: ['staging', null] },
 };
 
-/** The sample of a kind with the field set where this kind has it. */
+/** Returns the sample of a kind with the field set in the member that contains it. */
 function eventWith(kind: EventKind, field: FilterField, value: unknown): Data {
   const place = FIELD_PLACES[kind][field];
   const data = sampleData(kind);
@@ -67,8 +70,8 @@ function eventWith(kind: EventKind, field: FilterField, value: unknown): Data {
   return { ...data, [place]: { ...(data[place] as Data), [field]: value } };
 }
 
-describe('whether an event goes to a webhook', () => {
-  it('is decided by the subscription to its kind', () => {
+describe('event matching', () => {
+  it('requires a subscription to the kind of the event', () => {
     const data = sampleData('sprint.started');
     const to = (...kinds: EventKind[]) =>
       matchEvent(
@@ -83,39 +86,46 @@ describe('whether an event goes to a webhook', () => {
 
   for (const kind of EVENT_KINDS) {
     for (const field of FILTER_FIELDS) {
-      const { value, calls, others } = FIELD_VALUES[field];
+      const { value, equivalents, others } = FIELD_VALUES[field];
 
-      it(`${kind}, ${field}, values: its present value is one of the list`, () => {
+      it(`compares the current ${field} of ${kind} with a list of values`, () => {
         const data = eventWith(kind, field, value);
-        for (const call of calls) assert.ok(isSent(kind, [{ field, values: [call] }], data), String(call));
-        assert.ok(isSent(kind, [{ field, values: [...others, ...calls] }], data));
+        for (const equivalent of equivalents)
+          assert.ok(isSent(kind, [{ field, values: [equivalent] }], data), String(equivalent));
+        assert.ok(isSent(kind, [{ field, values: [...others, ...equivalents] }], data));
         for (const other of others) {
           assert.ok(!isSent(kind, [{ field, values: [other] }], data), String(other));
         }
         assert.match(reasonOf(kind, [{ field, values: others }], data), /^\w+ is .+, not .+ or /);
       });
 
-      it(`${kind}, ${field}, changed_to: a change tells of that new value`, () => {
+      it(`compares the new ${field} in the changes of ${kind} with changed_to`, () => {
         const sample = sampleData(kind);
         const changes = [
           { field: 'other', old_value: null, new_value: 'x' },
           { field, old_value: null, new_value: value },
         ];
-        for (const call of calls) {
-          assert.ok(isSent(kind, [{ field, changed_to: call }], { ...sample, changes }), String(call));
+        for (const equivalent of equivalents) {
+          assert.ok(
+            isSent(kind, [{ field, changed_to: equivalent }], { ...sample, changes }),
+            String(equivalent),
+          );
         }
         for (const other of others) {
           assert.ok(!isSent(kind, [{ field, changed_to: other }], { ...sample, changes }), String(other));
         }
         const unchanged = { ...eventWith(kind, field, value), changes: changes.slice(0, 1) };
-        for (const call of calls) {
-          assert.equal(reasonOf(kind, [{ field, changed_to: call }], unchanged), `${field} did not change`);
+        for (const equivalent of equivalents) {
+          assert.equal(
+            reasonOf(kind, [{ field, changed_to: equivalent }], unchanged),
+            `${field} did not change`,
+          );
         }
       });
     }
   }
 
-  it('does not take an entry for a change whose old and new value are the same', () => {
+  it('ignores a change with equal old and new values', () => {
     const filters: Filter[] = [{ field: 'status', changed_to: 'Done' }];
     const eventOf = (old_value: unknown, new_value: unknown) => ({
       ...eventWith('issue.updated', 'status', 'Done'),
@@ -128,7 +138,7 @@ describe('whether an event goes to a webhook', () => {
     assert.ok(!isSent('issue.updated', filters, eventOf({ name: 'Done', id: 's_3' }, done)));
   });
 
-  it('needs all filters', () => {
+  it('requires all filters to match', () => {
     const data = eventWith('issue.updated', 'status', 'Done');
     const filters: Filter[] = [
       { field: 'status', values: ['Done'] },
@@ -148,7 +158,7 @@ describe('whether an event goes to a webhook', () => {
     }
   });
 
-  it('compares exactly: a number is no text, and what is empty is not what is missing', () => {
+  it('distinguishes numbers from strings, and null from missing fields', () => {
     const numbered = eventWith('issue.updated', 'environment', 1);
     assert.ok(isSent('issue.updated', [{ field: 'environment', values: [1] }], numbered));
     assert.ok(!isSent('issue.updated', [{ field: 'environment', values: ['1', true] }], numbered));
@@ -161,12 +171,15 @@ describe('whether an event goes to a webhook', () => {
     );
   });
 
-  it('knows a project or person by all its names, also where the change tells one of them', () => {
-    for (const told of ['prj_3', 'SHOP', 'Web shop']) {
-      const changes = [{ field: 'project', old_value: 'OPS', new_value: told }];
+  it('accepts the id, key and name of a project if the change contains one of them', () => {
+    for (const newName of ['prj_3', 'SHOP', 'Web shop']) {
+      const changes = [{ field: 'project', old_value: 'OPS', new_value: newName }];
       const data = { ...sampleData('issue.moved'), changes };
       for (const changed_to of ['prj_3', 'SHOP', 'Web shop']) {
-        assert.ok(isSent('issue.moved', [{ field: 'project', changed_to }], data), `${told} ${changed_to}`);
+        assert.ok(
+          isSent('issue.moved', [{ field: 'project', changed_to }], data),
+          `${newName} ${changed_to}`,
+        );
       }
       assert.ok(!isSent('issue.moved', [{ field: 'project', changed_to: 'OPS' }], data));
     }
@@ -184,12 +197,12 @@ describe('whether an event goes to a webhook', () => {
     );
   });
 
-  it('takes the project beside the issue where the issue has none', () => {
+  it('uses the project of the event if the issue has none', () => {
     const data = { issue: { id: '1' }, project: PROJECT };
     assert.ok(isSent('issue.created', [{ field: 'project', values: ['SHOP'] }], data));
   });
 
-  it('says why not in plain words', () => {
+  it('returns a readable reason if a filter does not match', () => {
     const reasons: [Filter, string][] = [
       [{ field: 'status', values: ['Done'] }, 'status is "In Progress", not "Done"'],
       [{ field: 'status', values: ['Done', 'To Do'] }, 'status is "In Progress", not "Done" or "To Do"'],
@@ -201,7 +214,7 @@ describe('whether an event goes to a webhook', () => {
     for (const [filter, reason] of reasons) assert.equal(reasonOf('issue.updated', [filter]), reason);
   });
 
-  it('says it in 500 characters that can be stored, whatever the event holds', () => {
+  it('returns a reason of at most 500 storable characters', () => {
     const odd = eventWith('issue.updated', 'status', `\u0000${'😀'.repeat(1_000)}\ud800`);
     const many = Array.from({ length: 100 }, (_, index) => `${'long '.repeat(50)}${index}`);
     const reason = reasonOf('issue.updated', [{ field: 'status', values: many }], odd);
@@ -210,7 +223,7 @@ describe('whether an event goes to a webhook', () => {
     assert.match(reason, /or 95 more$/);
   });
 
-  it('is not troubled by shapes that nobody expects', () => {
+  it('tolerates data of unexpected types', () => {
     const shapes: unknown[] = [null, 1, 'x', [], [null, 1, { field: 'status' }], { status: ['Done'] }, true];
     for (const shape of shapes) {
       for (const field of FILTER_FIELDS) {

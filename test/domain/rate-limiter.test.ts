@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import { createRateLimiter } from '../../src/domain/common/rate-limiter.ts';
 
-describe('a rate', () => {
+describe('a rate limiter', () => {
   let now = 0;
   const limiter = () => createRateLimiter({ name: 'test', perSecond: 2, burst: 3 }, () => new Date(now));
   const taken = (rate: ReturnType<typeof limiter>, times: number) =>
     Array.from({ length: times }, () => rate.take('a').granted);
 
-  it('grants a burst, then so many a second', () => {
+  it('grants a burst, then its rate per second', () => {
     const rate = limiter();
     assert.deepEqual(taken(rate, 4), [true, true, true, false]);
     now += 1_000;
     assert.deepEqual(taken(rate, 3), [true, true, false]);
   });
 
-  it('is counted for each one apart', () => {
+  it('counts each key separately', () => {
     const rate = limiter();
     taken(rate, 3);
     assert.equal(rate.take('b').granted, true);
   });
 
-  it('takes back what did not count, and never more than a burst', () => {
+  it('refunds tokens up to the burst size', () => {
     const rate = limiter();
     taken(rate, 3);
     rate.refund('a');
@@ -29,7 +29,7 @@ describe('a rate', () => {
     assert.deepEqual(taken(rate, 4), [true, true, true, false]);
   });
 
-  it('is full again where it is filled', () => {
+  it('refills a bucket on request', () => {
     const rate = limiter();
     taken(rate, 3);
     rate.refill('a');

@@ -31,7 +31,7 @@ const plan: Plan = {
   ],
 };
 
-function stepsThat(...statuses: StepStatus[]): Step[] {
+function stepsWith(...statuses: StepStatus[]): Step[] {
   return plan.steps.map(({ id, name, agent }, index) => ({
     id,
     name,
@@ -47,7 +47,7 @@ function stepsThat(...statuses: StepStatus[]): Step[] {
   }));
 }
 
-const LEFT = {
+const OUTPUTS = {
   results: [
     { step: 'design', text: 'two tables' },
     { step: 'implement', text: 'done' },
@@ -57,46 +57,46 @@ const LEFT = {
     { name: 'patch', media_type: 'text/plain', size: 3, step: 'implement', agent: 'developer' },
   ],
 };
-const ALL_DONE = stepsThat('completed', 'completed', 'completed', 'completed', 'completed');
+const ALL_DONE = stepsWith('completed', 'completed', 'completed', 'completed', 'completed');
 
-describe('taking up a run', () => {
-  it('begins from the first step that is not completed, unless told otherwise', () => {
-    const steps = stepsThat('completed', 'completed', 'failed', 'completed', 'skipped');
+describe('a rerun', () => {
+  it('starts at the first incomplete step by default', () => {
+    const steps = stepsWith('completed', 'completed', 'failed', 'completed', 'skipped');
     assert.deepEqual(selectRerunSteps(plan, steps, null), {
       from: 'test',
       kept: ['design', 'implement', 'review'],
     });
   });
 
-  it('begins from the first of all where everything was completed', () => {
+  it('starts at the first step if all steps were completed', () => {
     assert.deepEqual(selectRerunSteps(plan, ALL_DONE, null), { from: 'design', kept: [] });
   });
 
-  it('does again what comes after the step, and keeps what stands beside it', () => {
+  it('repeats the later steps and keeps parallel ones', () => {
     const { kept } = selectRerunSteps(plan, ALL_DONE, 'test') ?? {};
     assert.deepEqual(kept, ['design', 'implement', 'review']);
     assert.deepEqual(selectRerunSteps(plan, ALL_DONE, 'implement')?.kept, ['design']);
   });
 
-  it('never keeps what was not completed, also before the step', () => {
-    const steps = stepsThat('completed', 'completed', 'cancelled', 'completed', 'skipped');
+  it('never keeps an incomplete step', () => {
+    const steps = stepsWith('completed', 'completed', 'cancelled', 'completed', 'skipped');
     assert.deepEqual(selectRerunSteps(plan, steps, 'finish'), {
       from: 'finish',
       kept: ['design', 'implement', 'review'],
     });
   });
 
-  it('knows no step that the plan lacks', () => {
+  it('is impossible from an unknown step and for an empty plan', () => {
     assert.equal(selectRerunSteps(plan, ALL_DONE, 'deploy'), null);
     assert.equal(selectRerunSteps({ ...plan, steps: [] }, [], null), null);
   });
 
-  it('gives all steps new ids, and the kept ones as they ended under theirs', () => {
+  it('assigns new ids to all steps, and copies the kept steps with their outputs', () => {
     let number = 0;
     const again = createRerunPlan(
       plan,
       ALL_DONE,
-      { kept: ['design'], ...LEFT },
+      { kept: ['design'], ...OUTPUTS },
       () => `new-${(number += 1)}`,
     );
     assert.deepEqual(
@@ -113,7 +113,7 @@ describe('taking up a run', () => {
     assert.deepEqual(again.steps[4]?.after, ['test', 'review']);
     assert.deepEqual(again.left, {
       results: [{ id: 'new-1', text: 'two tables' }],
-      artifacts: [LEFT.artifacts[0]],
+      artifacts: [OUTPUTS.artifacts[0]],
     });
   });
 });

@@ -30,12 +30,12 @@ function executing(...names: string[]): RunState {
   return state;
 }
 
-describe('the record of a run', () => {
-  it('tells nothing until something happens', () => {
+describe('RunState', () => {
+  it('has no change to record initially', () => {
     assert.equal(new RunState(CREATED).takeChange(), null);
   });
 
-  it('shows questions one at a time, and a continue answers the one that is shown', () => {
+  it('shows one question at a time, which the next continue answers', () => {
     const state = executing('one', 'two');
     for (const id of ['id-one', 'id-two']) state.stepStarted(id, 1, CREATED + 300);
     assert.equal(state.ask('id-one', 'first?', CREATED + 400), 1);
@@ -43,18 +43,18 @@ describe('the record of a run', () => {
     assert.equal(state.takeChange()?.view.question?.text, 'first?');
     const answered = state.continue({ by: 'user:ada', reason: 'yes' }, CREATED + 500);
     assert.deepEqual(answered, { number: 1, answer: { by: 'user:ada', reason: 'yes' } });
-    const news = state.takeChange();
-    assert.equal(news?.view.question?.text, 'second?');
+    const change = state.takeChange();
+    assert.equal(change?.view.question?.text, 'second?');
     assert.deepEqual(
-      news?.entries.map(({ data }) => `${String(data['from'])} → ${String(data['to'])}`),
+      change?.entries.map(({ data }) => `${String(data['from'])} → ${String(data['to'])}`),
       ['paused → executing', 'executing → paused'],
     );
-    assert.equal(news?.view.paused_ms, 100);
+    assert.equal(change?.view.paused_ms, 100);
     assert.deepEqual(state.continue({ by: 'user:ada' }, CREATED + 600)?.answer.reason, null);
     assert.equal(state.takeChange()?.view.state, 'executing');
   });
 
-  it('is not continued by an answer to another question than the open one', () => {
+  it('ignores answers to questions other than the open one', () => {
     const state = executing('one', 'two');
     for (const id of ['id-one', 'id-two']) state.stepStarted(id, 1, CREATED + 300);
     state.ask('id-one', 'first?', CREATED + 400);
@@ -71,7 +71,7 @@ describe('the record of a run', () => {
     assert.equal(state.isPaused, false);
   });
 
-  it('is continued without an answer only after a pause without a question', () => {
+  it('ignores an answer while paused without a question', () => {
     const state = executing('one');
     state.pause({ by: 'user:ada' }, CREATED + 300);
     state.continue({ by: 'user:ada', question: '1' }, CREATED + 310);
@@ -80,7 +80,7 @@ describe('the record of a run', () => {
     assert.ok(!state.isPaused);
   });
 
-  it('leaves out pauses that were over before they were recorded, if there are many', () => {
+  it('omits completed pauses if many accumulate before they are recorded', () => {
     const state = executing('one');
     for (let n = 0; n < 1_000; n += 1) {
       state.pause({ by: 'user:ada' }, CREATED + 300 + n);
@@ -94,7 +94,7 @@ describe('the record of a run', () => {
     assert.deepEqual([change?.view.state, change?.view.paused_by], ['paused', 'user:bob']);
   });
 
-  it('keeps a question until the pause of a person is over, which answers nothing', () => {
+  it('shows a question after the pause of a user, whose continue does not answer it', () => {
     const state = executing('one');
     state.stepStarted('id-one', 1, CREATED + 300);
     state.pause({ by: 'user:ada' }, CREATED + 310);
@@ -107,7 +107,7 @@ describe('the record of a run', () => {
     assert.equal(state.ask('id-one', 'too late?', CREATED + 350), null);
   });
 
-  it('counts progress from its steps and ends with all of them completed', () => {
+  it('derives progress from its steps, and ends with 100 percent', () => {
     const state = executing('one', 'two');
     state.stepStarted('id-one', 1, CREATED + 300);
     state.stepCompleted('id-one', { summary: 's', usage: null, message: null }, CREATED + 350);
@@ -132,29 +132,29 @@ describe('the record of a run', () => {
     assert.deepEqual(end?.view.output?.['backend'], 'rehearsal');
   });
 
-  it('counts the time spent paused, and not as active time', () => {
+  it('counts paused time separately from active time', () => {
     const state = executing('one');
     state.pause({ by: 'key:x' }, CREATED + 1_000);
     assert.equal(state.activeMs(CREATED + 5_000), 900);
     state.pause({ by: 'key:y' }, CREATED + 1_500);
     state.continue({ by: 'key:x' }, CREATED + 3_000);
     state.continue({ by: 'key:x' }, CREATED + 3_500);
-    const news = state.takeChange();
-    assert.equal(news?.entries.length, 2, 'the second pause and the second continue are no news');
-    assert.equal(news?.view.paused_ms, 2_000);
-    assert.equal(news?.view.state, 'executing');
+    const change = state.takeChange();
+    assert.equal(change?.entries.length, 2, 'the second pause and the second continue change nothing');
+    assert.equal(change?.view.paused_ms, 2_000);
+    assert.equal(change?.view.state, 'executing');
     assert.equal(state.activeMs(CREATED + 4_100), 2_000);
   });
 
-  it('counts a pause of the engine once, and never twice with its own', () => {
+  it('counts a pause in Temporal once, and not again during its own pause', () => {
     const state = executing('one');
     const pausedAt = new Date(CREATED + 1_000).toISOString();
     state.enginePauseEnded(pausedAt, 'temporal: op', CREATED + 1_600);
     state.enginePauseEnded(pausedAt, 'temporal: op', CREATED + 9_000);
-    const news = state.takeChange();
-    assert.equal(news?.view.paused_ms, 600);
+    const change = state.takeChange();
+    assert.equal(change?.view.paused_ms, 600);
     assert.deepEqual(
-      news?.entries.map((entry) => entry.data),
+      change?.entries.map((entry) => entry.data),
       [{ from: 'paused', to: 'executing', by: 'temporal: op' }],
     );
     state.pause({ by: 'key:x' }, CREATED + 2_000);
@@ -163,7 +163,7 @@ describe('the record of a run', () => {
     assert.equal(state.takeChange()?.view.paused_ms, 1_600);
   });
 
-  it('cancelled while paused, closes the pause, cancels what runs and skips the rest', () => {
+  it('ends the pause, cancels running steps and skips pending ones if cancelled while paused', () => {
     const state = executing('one', 'two');
     state.stepStarted('id-one', 1, CREATED + 300);
     state.pause({ by: 'key:x' }, CREATED + 400);
@@ -176,14 +176,14 @@ describe('the record of a run', () => {
     assert.deepEqual([view?.state, view?.paused_at, view?.paused_ms], ['cancelled', null, 100]);
   });
 
-  it('cancelled before it started, has started when it was created', () => {
+  it('uses the creation time as started_at if cancelled before its start', () => {
     const state = new RunState(CREATED);
     state.end('cancelled', { by: 'user:y' }, CREATED + 70);
     const view = state.takeChange()?.view;
     assert.deepEqual([view?.started_at, view?.duration_ms], ['2026-01-01T00:00:00.000Z', 70]);
   });
 
-  it('does not complete while paused, and never changes once ended', () => {
+  it('cannot complete while paused, and does not change after its end', () => {
     const state = executing('one');
     state.pause({ by: 'key:x' }, CREATED + 300);
     state.end('completed', null, CREATED + 400);
@@ -196,7 +196,7 @@ describe('the record of a run', () => {
     assert.equal(state.takeChange(), null);
   });
 
-  it('keeps in `errors` only what was not recovered from', () => {
+  it('lists only the failures without a retry in `errors`', () => {
     const state = executing('one');
     state.stepStarted('id-one', 1, CREATED + 300);
     state.stepFailed('id-one', 'step_failed', 'first', 10, CREATED + 310);
@@ -212,7 +212,7 @@ describe('the record of a run', () => {
     assert.equal(view?.steps[0]?.attempt, 2);
   });
 
-  it('gives a change another key when a signal came in between', () => {
+  it('assigns other keys to a change that follows additional signals', () => {
     const keysOf = (state: RunState) => state.takeChange()?.entries.map((entry) => entry.key) ?? [];
     const first = new RunState(CREATED);
     first.begin(CREATED);
@@ -224,7 +224,7 @@ describe('the record of a run', () => {
     assert.ok(keysOf(repeated).every((key) => !known.includes(key)));
   });
 
-  it('gives each event a key that a repeat would give again', () => {
+  it('assigns unique keys to events, and the same ones when repeated', () => {
     const play = () => {
       const state = executing('one');
       state.stepStarted('id-one', 1, CREATED + 300);

@@ -11,7 +11,7 @@ import {
   type TransitionTrigger,
 } from '../../src/domain/tasks/task-states.ts';
 
-/** The whole table (docs/how-it-works.md). `·` is "does not happen". */
+/** The whole table (docs/how-it-works.md). A missing trigger causes no transition. */
 const TABLE: Record<TaskState, Partial<Record<TransitionTrigger, TaskState>>> = {
   initializing: {
     runner_started: 'planning',
@@ -34,29 +34,29 @@ const TABLE: Record<TaskState, Partial<Record<TransitionTrigger, TaskState>>> = 
   escalated: {},
 };
 
-describe('the states of a run', () => {
+describe('a state transition', () => {
   for (const from of TASK_STATES) {
     for (const trigger of TRANSITION_TRIGGERS.filter((name) => name !== 'continued')) {
       const expected = TABLE[from][trigger] ?? null;
-      it(`${from} — ${trigger} → ${expected ?? '·'}`, () => {
+      it(`leads from ${from} by ${trigger} to ${expected ?? 'no state'}`, () => {
         assert.equal(nextState(from, trigger, from === 'paused' ? 'executing' : null), expected);
       });
     }
   }
 
   for (const from of ACTIVE_STATES) {
-    it(`paused from ${from} — continued → ${from}`, () => {
+    it(`leads from paused back to ${from} by continued`, () => {
       assert.equal(nextState('paused', 'continued', from), from);
     });
   }
 
-  it('continue changes nothing unless paused', () => {
+  it('by continued is possible only from paused', () => {
     for (const state of TASK_STATES.filter((name) => name !== 'paused')) {
       assert.equal(nextState(state, 'continued', null), null);
     }
   });
 
-  it('four of them are the end, three of these are told by callback', () => {
+  it('leads to four terminal states, of which callbacks report three', () => {
     assert.deepEqual(TASK_STATES.filter(isTerminal), [...TERMINAL_STATES]);
     assert.deepEqual(TASK_STATES.filter(isReportedByCallback), ['completed', 'failed', 'escalated']);
   });

@@ -14,12 +14,12 @@ import { services } from '../support/services.ts';
 import { type Line, lineTo } from './line.ts';
 
 const folder = inCheckout('examples', 'channel');
-/** Scripts that still run. */
+/** Running example scripts. */
 const children = new Set<ChildProcess>();
-/** The run waits for the test before its third step. */
+/** The run waits for a reply before its third step. */
 const REHEARSAL = { steps: 4, step_ms: 50, progress_events: 3, ask: { step: 3, question: 'Now?' } };
 
-describe('the examples of the live channel', function () {
+describe('an example of the live channel', function () {
   this.timeout(120_000);
   const world = useWorld();
   let line: Line;
@@ -34,8 +34,8 @@ describe('the examples of the live channel', function () {
 
   const submitted = async (rehearsal: object = REHEARSAL, more: object = {}): Promise<string> =>
     (await world.submit({ metadata: { rehearsal }, ...more })).json.execution_id;
-  const goOn = (id: string) => world.send('POST', `/api/v1/tasks/${id}/continue`);
-  /** The numbers and types of all events of a run. */
+  const continueRun = (id: string) => world.send('POST', `/api/v1/tasks/${id}/continue`);
+  /** Returns the numbers and types of all events of a run. */
   const recorded = async (id: string): Promise<string[]> => {
     const { json } = await world.send('GET', `/api/v1/tasks/${id}/events`);
     return json.data.map(({ seq, type }: { seq: number; type: string }) => `${seq} ${type}`);
@@ -46,35 +46,35 @@ describe('the examples of the live channel', function () {
   ];
   for (const [language, command] of scripts) {
     describe(`in ${language}`, () => {
-      let words: readonly [string, ...string[]];
+      let args: readonly [string, ...string[]];
       before(async function () {
         this.timeout(300_000); // a first installation
-        words = await command();
+        args = await command();
       });
       const watch = (id: string, key = world.installation.api_key) =>
-        run(words, id, { BATON_URL: line.url, BATON_API_KEY: key });
+        run(args, id, { BATON_URL: line.url, BATON_API_KEY: key });
 
-      it('shows every event once although its connection is cut, and ends', async () => {
+      it('shows every event once across lost connections, and exits', async () => {
         const id = await submitted();
         const watching = watch(id);
         await watching.prints(/step\.started .+"step-1"/);
         await line.cut();
         await watching.prints(/state\.changed .+"to":\s*"paused"/);
         await line.cut();
-        await goOn(id);
-        const { code, events, complaints } = await watching.ended;
-        assert.equal(code, 0, complaints);
+        await continueRun(id);
+        const { code, events, stderr } = await watching.ended;
+        assert.equal(code, 0, stderr);
         assert.deepEqual(events, await recorded(id));
         assert.equal(events.at(-1)?.split(' ')[1], 'run.ended');
       });
 
-      it('waits for the callback where there is one', async () => {
+      it('waits for the callback if the run has one', async () => {
         const receiver: Receiver = await startReceiver({ tls: services().tls });
         receiver.answering(204);
         try {
           const id = await submitted({ steps: 1 }, { callback_url: receiver.url });
-          const { code, events, complaints } = await watch(id).ended;
-          assert.equal(code, 0, complaints);
+          const { code, events, stderr } = await watch(id).ended;
+          assert.equal(code, 0, stderr);
           assert.deepEqual(events, await recorded(id));
           assert.equal(events.at(-1)?.split(' ')[1], 'callback.attempted');
         } finally {
@@ -82,26 +82,26 @@ describe('the examples of the live channel', function () {
         }
       });
 
-      it('ends at once where it is refused', async () => {
-        const { code, complaints } = await watch('0193f0a0-0000-7000-8000-000000000001').ended;
+      it('exits at once if the run or the key is rejected', async () => {
+        const { code, stderr } = await watch('0193f0a0-0000-7000-8000-000000000001').ended;
         assert.equal(code, 1);
-        assert.match(complaints, /forbidden|not found|no such|does not exist/i);
+        assert.match(stderr, /forbidden|not found|no such|does not exist/i);
         assert.equal((await watch(await submitted({ steps: 1 }), 'bt_wrong').ended).code, 1);
       });
     });
   }
 
-  it('in Python asks for the versions that are tested', () => {
+  it('in Python requires the tested versions', () => {
     const lines = (...path: string[]) =>
       readFileSync(inCheckout(...path), 'utf8')
         .trim()
         .split('\n');
     const tested = lines('test', 'support', 'python-requirements.txt');
-    for (const one of lines('examples', 'channel', 'python', 'requirements.txt'))
-      assert.ok(tested.includes(one), one);
+    for (const requirement of lines('examples', 'channel', 'python', 'requirements.txt'))
+      assert.ok(tested.includes(requirement), requirement);
   });
 
-  it('in Node asks for the version that is tested', () => {
+  it('in Node requires the tested version', () => {
     const versionIn = (text: string): string => JSON.parse(text).dependencies['socket.io-client'];
     const ours = JSON.parse(readFileSync(inCheckout('package.json'), 'utf8')).devDependencies;
     assert.equal(versionIn(readFileSync(`${folder}/node/package.json`, 'utf8')), ours['socket.io-client']);
@@ -122,9 +122,9 @@ describe('the examples of the live channel', function () {
     const shown = async (page: Page): Promise<string[]> =>
       await page
         .locator('#events li')
-        .evaluateAll((items) => items.map((one) => `${one.value} ${one.textContent.split(/ +/)[1]}`));
+        .evaluateAll((items) => items.map((item) => `${item.value} ${item.textContent.split(/ +/)[1]}`));
 
-    it('shows every event once although its connection is cut, and the end', async () => {
+    it('shows every event once across lost connections, and the end of the run', async () => {
       await withPage(async (page, errors) => {
         const id = await submitted();
         await open(page, id);
@@ -132,7 +132,7 @@ describe('the examples of the live channel', function () {
         await line.cut();
         await page.getByText('state.changed  paused').waitFor();
         await line.cut();
-        await goOn(id);
+        await continueRun(id);
         await page.getByText('The run has ended: completed').waitFor();
         assert.deepEqual(await shown(page), await recorded(id));
         assert.equal(await page.locator('#state').textContent(), 'completed');
@@ -143,26 +143,26 @@ describe('the examples of the live channel', function () {
       });
     });
 
-    it('says that a room is not open to its token', async () => {
+    it('reports that a token has no access to a room', async () => {
       await withPage(async (page) => {
         await open(page, '0193f0a0-0000-7000-8000-000000000001');
         await page.getByText('ended: forbidden').waitFor();
       });
     });
 
-    it('goes on behind the last event with another token', async () => {
+    it('continues after the last event with another token', async () => {
       await withPage(async (page) => {
         const id = await submitted();
         await open(page, id);
         await page.getByText('state.changed  paused').waitFor();
         await enter(page, await newToken());
-        await goOn(id);
+        await continueRun(id);
         await page.getByText('The run has ended: completed').waitFor();
         assert.deepEqual(await shown(page), await recorded(id));
       });
     });
 
-    it('shows what agents say as text', async () => {
+    it('shows the words of agents as plain text', async () => {
       await withPage(async (page) => {
         const reason = '<img src=x onerror="document.title = 1">';
         await open(page, await submitted({ escalate: { step: 1, reason } }));
@@ -173,21 +173,21 @@ describe('the examples of the live channel', function () {
   });
 });
 
-/** Starts a script; `events` are the first and third words of each line it printed. */
+/** Starts a script. `events` are the first and third words of each line of its output. */
 function run([command, ...args]: readonly [string, ...string[]], id: string, env: object) {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(command, [...args, id], { env: { PATH, HOME, ...env } });
   let printed = '';
-  let complaints = '';
+  let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   children.add(child);
   const ended = once(child, 'close').then(([code]) => {
     children.delete(child);
     const lines = printed.split('\n').slice(0, -1);
     const events = lines.map((text) => `${text.split(' ')[0]} ${text.split(' ')[2]}`);
-    return { code: code as number | null, events, complaints };
+    return { code: code as number | null, events, stderr };
   });
-  const prints = (pattern: RegExp) => eventually(`it prints ${pattern}`, () => pattern.test(printed));
+  const prints = (pattern: RegExp) => eventually(`the script prints ${pattern}`, () => pattern.test(printed));
   return { prints, ended };
 }

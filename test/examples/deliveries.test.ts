@@ -7,7 +7,7 @@ const SECRET = 'a-secret-between-us';
 const DATA =
   '{ "issue": {"id":"i-1", "key":"SHOP-1", "title":"Größe 1.0e2 ✓"}, "actor": {"id":"u-1","name":"Ada"} }';
 
-describe('deliveries to the example receivers', function () {
+describe('a delivery to an example receiver', function () {
   const world = useWorld();
 
   const webhook = async (url: string, secret: string): Promise<string> => {
@@ -26,11 +26,11 @@ describe('deliveries to the example receivers', function () {
     assert.equal(status, 202, text);
     return json.id;
   };
-  /** The delivery of an event, once an attempt is recorded. */
+  /** Waits for an attempt of an event's delivery. Returns the delivery. */
   const attempted = (webhookId: string, eventId: string) =>
     eventually(`${eventId} is attempted`, async () => {
       const { json } = await world.send('GET', `/api/v1/webhooks/${webhookId}/deliveries`);
-      const found = json.data.find((one: { event_id: string }) => one.event_id === eventId);
+      const found = json.data.find((row: { event_id: string }) => row.event_id === eventId);
       return found?.attempts_count > 0 && found;
     });
 
@@ -43,7 +43,7 @@ describe('deliveries to the example receivers', function () {
         if (id !== undefined) await world.send('DELETE', `/api/v1/webhooks/${id}`);
       });
 
-      it('are taken', async () => {
+      it('is accepted', async () => {
         const event = await publish();
         const line = await receiver.prints(new RegExp(` ${event} `));
         const delivery = await attempted(id, event);
@@ -51,7 +51,7 @@ describe('deliveries to the example receivers', function () {
         assert.ok(line.startsWith(`event issue.created ${event} of 2`) && line.endsWith(` ${delivery.id}`));
       });
 
-      it('are taken once when they come again', async () => {
+      it('is processed once if it is repeated', async () => {
         const event = await publish();
         const { id: delivery } = await attempted(id, event);
         await world.send('POST', `/api/v1/deliveries/${delivery}/retry`);
@@ -59,7 +59,7 @@ describe('deliveries to the example receivers', function () {
         assert.equal(receiver.lines().filter((line) => line.includes(` ${event} `)).length, 1);
       });
 
-      it('are taken while the secret is being rotated, and refused after', async () => {
+      it('is accepted while its secret is being rotated, and rejected afterwards', async () => {
         const rotate = async (overlap: number) => {
           const body = { overlap_hours: overlap };
           const { status, text } = await world.send('POST', `/api/v1/webhooks/${id}/rotate-secret`, { body });

@@ -1,21 +1,21 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { eventually } from '../support/eventually.ts';
 
-/** A line to a server that can be cut, again and again. */
+/** A proxy to a server, whose connections can be cut repeatedly. */
 export type Line = {
   url: string;
-  /** Cuts every connection, once a client has used a WebSocket. */
+  /** Waits until a client uses a WebSocket, then cuts every connection. */
   cut(): Promise<void>;
   close(): Promise<void>;
 };
 
 const SWITCHES_PROTOCOLS = 'HTTP/1.1 101 ';
 
-/** Passes bytes on, both ways, from a free port to the server at `url`. */
+/** Forwards bytes in both directions between a free port and the server at `url`. */
 export async function lineTo(url: string): Promise<Line> {
   const { hostname, port } = new URL(url);
   const ends = new Set<Socket>();
-  /** Clients' ends that have sent something since the server accepted their WebSocket. */
+  /** Sockets of clients that have sent something since the server accepted their WebSocket. */
   const inUse = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(Number(port), hostname);

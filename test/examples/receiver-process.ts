@@ -11,9 +11,9 @@ const folder = inCheckout('examples', 'receivers');
 /** An example of a receiver, and how it is started. */
 export type Example = {
   language: string;
-  /** Why it can not be started here; null where it can. */
+  /** Returns why the example cannot be started here, or null if it can. */
   missing(): string | null;
-  /** Command and arguments; whatever must be built is built into `into`. */
+  /** Returns the command and its arguments; build results are written to `into`. */
   command(into: string): readonly [string, ...string[]];
 };
 
@@ -33,7 +33,7 @@ export const EXAMPLES: readonly Example[] = [
   },
   {
     language: 'Go',
-    // A toolchain that would first have to be fetched is not installed.
+    // A toolchain that would have to be downloaded counts as missing.
     missing: () =>
       succeeds('go', ['vet', '.'], join(folder, 'go')) ? null : 'go (1.22 or newer) is not installed',
     command(into) {
@@ -50,12 +50,12 @@ function succeeds(command: string, args: string[], cwd = folder): boolean {
   return status === 0;
 }
 
-/** An example that runs. */
+/** A running example. */
 export type RunningExample = {
   url: string;
-  /** Everything it printed after its address, line by line. */
+  /** Returns the lines that it printed after its URL. */
   lines(): string[];
-  /** Waits until it printed a line of this form. */
+  /** Waits for a printed line that matches. Returns the line. */
   prints(pattern: RegExp): Promise<string>;
   close(): Promise<void>;
 };
@@ -76,26 +76,26 @@ export function useExample(example: Example, secret: string): RunningExample {
   return running;
 }
 
-/** Starts an example on a free port with this secret. @throws when it ends before it says where it listens */
+/** Starts an example on a free port with this secret. @throws when it exits before it prints its URL */
 export async function startExample(example: Example, secret: string): Promise<RunningExample> {
   const built = mkdtempSync(join(tmpdir(), 'baton-example-'));
   const [command, ...args] = example.command(built);
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(command, args, { env: { PATH, HOME, PORT: '0', WEBHOOK_SECRET: secret } });
   let printed = '';
-  let complained = '';
+  let errorOutput = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (complained += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errorOutput += text));
   const ended = once(child, 'close');
   const lines = () => printed.split('\n').slice(0, -1);
   const prints = (pattern: RegExp): Promise<string> =>
-    eventually(`it prints ${pattern}`, async () => {
+    eventually(`the example prints ${pattern}`, async () => {
       const { exitCode } = child;
-      const line = lines().find((one) => pattern.test(one));
+      const line = lines().find((printedLine) => pattern.test(printedLine));
       if (line === undefined && exitCode !== null) {
-        // Its last words may arrive after its end.
+        // The last output can arrive after the exit.
         await ended;
-        throw new Error(`ended with ${exitCode}: ${complained}`);
+        throw new Error(`ended with ${exitCode}: ${errorOutput}`);
       }
       return line ?? null;
     });

@@ -4,20 +4,20 @@ import { SHORT } from './mixed-tasks.ts';
 import { assertAllDelivered, assertDelivered, submitOne, untilSettled } from './service-runs.ts';
 import { useService } from './shared-service.ts';
 
-/** Longer than all attempts of a callback take with their waits of 1 s and 4 s. */
+/** Longer than all attempts of a callback, including their waits of 1 s and 4 s. */
 const LONGER_THAN_THE_SCHEDULE_MS = 9_000;
 
 describe('a callback', function () {
   this.timeout(240_000);
   const { service, receiver } = useService();
 
-  /** The kinds of failure of a task's attempts so far, oldest first. */
+  /** Returns the failures of a task's attempts so far, oldest first. */
   async function failuresOf(id: string): Promise<(string | null)[]> {
     const { json } = await service.send('GET', `/api/v1/tasks/${id}/callbacks`);
     return json.data.map(({ failure }: { failure: string | null }) => failure);
   }
 
-  it('whose sender is killed at the first attempt, while the receiver thinks, is sent again', async () => {
+  it('is sent again if its sender is killed during the first attempt', async () => {
     receiver.hanging();
     const task = await submitOne(service, receiver, SHORT);
     await receiver.receives(1);
@@ -29,7 +29,7 @@ describe('a callback', function () {
     assert.deepEqual(await failuresOf(task.id), ['interrupted', null]);
   });
 
-  it('whose sender is killed at a later attempt, while the receiver thinks, is sent again', async () => {
+  it('is sent again if its sender is killed during a later attempt', async () => {
     let count = 0;
     receiver.answering(() => (++count === 1 ? 503 : undefined));
     const task = await submitOne(service, receiver, SHORT);
@@ -42,8 +42,8 @@ describe('a callback', function () {
     assert.deepEqual(await failuresOf(task.id), ['status', 'interrupted', null]);
   });
 
-  it('is delivered after PostgreSQL was away for longer than all attempts take', async () => {
-    // The answer comes when it can't be noted any more.
+  it('is delivered after PostgreSQL was down for longer than all attempts take', async () => {
+    // The receiver responds after PostgreSQL was killed, so the result cannot be recorded.
     let answer: () => void = () => {};
     receiver.answering((_request, response) => {
       answer = () => response.writeHead(204).end();

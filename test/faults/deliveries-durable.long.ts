@@ -5,20 +5,21 @@ import { printMetrics, seconds } from './metrics.ts';
 import { eventOf } from './publishers.ts';
 import { logOf, untilRecorded, useEndpoints } from './service-webhooks.ts';
 
-describe('an event that was answered 202', function () {
+describe('an event with the response 202', function () {
   this.timeout(300_000);
   const { service, endpoints } = useEndpoints(1);
 
-  it('arrives, though everything is killed as soon as its status is read', () => arrivesAfterKill('durable'));
+  it('is delivered although every process is killed right after the response', () =>
+    arrivesAfterKill('durable'));
 
-  it('arrives, though everything is killed before any worker could see it', async () => {
+  it('is delivered although every process is killed before a worker has read it', async () => {
     await service.deliveryWorker.kill();
     await arrivesAfterKill('unseen', () => assert.deepEqual(endpoints[0]?.receiver.requests, []));
   });
 
   /**
-   * Publishes one event, kills every process at its 202, starts them all again and waits for the event. Nothing is
-   * awaited between reading the status and the last kill.
+   * Publishes one event, kills every process at its 202, starts all again and waits for the event. Nothing is awaited
+   * between the status and the last kill.
    */
   async function arrivesAfterKill(id: string, check: () => void = () => {}): Promise<void> {
     const { api, worker, deliveryWorker, temporal, postgres } = service;
@@ -41,7 +42,7 @@ describe('an event that was answered 202', function () {
     assertLogMatches(endpoints, log);
     const seen = requestsOf(id).length;
     // A request that was sent and not recorded is sent again.
-    assert.ok(seen <= 2, `it came ${seen} times`);
+    assert.ok(seen <= 2, `it arrived ${seen} times`);
     printMetrics({
       'killed after the 202': `${tookMs.toFixed(2)} ms`,
       'arrived and recorded after the restart': seconds(Date.now() - readyAt),
@@ -53,14 +54,14 @@ describe('an event that was answered 202', function () {
     return [...pairsOf(endpoints).values()].find(({ eventId }) => eventId === id)?.requests ?? [];
   }
 
-  /** The status as soon as its line has been read. */
+  /** Publishes the event. Returns the status as soon as it has been read. */
   async function post(id: string): Promise<number> {
     const response = await fetch(`${service.url}/api/v1/events`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-API-Key': service.installation.api_key },
       body: JSON.stringify(eventOf(id)),
     });
-    // Whoever answers is killed next, and the body may never end.
+    // The API is killed next, and the body may never end.
     void response.body?.cancel().catch(() => {});
     return response.status;
   }

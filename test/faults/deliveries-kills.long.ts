@@ -9,36 +9,36 @@ import { logOf, openWork, useEndpoints } from './service-webhooks.ts';
 
 const EVENTS = 2_000;
 const WEBHOOKS = 5;
-/** In the middle: so many events are taken, and so many requests have arrived. */
+/** The kill happens when this number of events is accepted, and this number of requests has arrived. */
 const ACCEPTED_AT_KILL = 600;
 const ARRIVED_AT_KILL = 500;
 const DOWN_MS = 2_000;
 const TIMEOUT_MS = 180_000;
 const POLL_INTERVAL_MS = 250;
-/** Of all that arrives, at most so much may come twice. */
+/** The limit for repeated requests, as a share of all requests. */
 const MAX_DUPLICATES = 0.02;
 
-describe('a kill -9 in the middle of 2,000 events to five webhooks loses nothing', function () {
+describe('a kill -9 during 2,000 events to five webhooks', function () {
   this.timeout(400_000);
   const { service, endpoints } = useEndpoints(WEBHOOKS);
 
-  it('of the delivery worker', () => killInTheMiddle('worker', [service.deliveryWorker]));
-  it('of the Temporal server', () => killInTheMiddle('temporal', [service.temporal]));
-  it('of PostgreSQL', () => killInTheMiddle('postgres', [service.postgres]));
-  it('of the API', () => killInTheMiddle('api', [service.api]));
-  it('of all of them at once', async () => {
+  it('of the delivery worker loses no event', () => killDuringEvents('worker', [service.deliveryWorker]));
+  it('of the Temporal server loses no event', () => killDuringEvents('temporal', [service.temporal]));
+  it('of PostgreSQL loses no event', () => killDuringEvents('postgres', [service.postgres]));
+  it('of the API loses no event', () => killDuringEvents('api', [service.api]));
+  it('of all processes at once loses no event', async () => {
     const { postgres, temporal, api, worker, deliveryWorker } = service;
-    await killInTheMiddle('all', [postgres, temporal, api, worker, deliveryWorker]);
+    await killDuringEvents('all', [postgres, temporal, api, worker, deliveryWorker]);
   });
 
-  /** The parts come back in the order given: what others need to start comes first. */
-  async function killInTheMiddle(name: string, parts: readonly Part[]): Promise<void> {
+  /** Kills the parts during the events, restarts them in the given order, and checks that no event is lost. */
+  async function killDuringEvents(name: string, parts: readonly Part[]): Promise<void> {
     const prefix = `kill-${name}-`;
     const arrived = () => endpoints.reduce((sum, { receiver }) => sum + receiver.requests.length, 0);
     const began = Date.now();
     const publishing = publish(service, prefix, EVENTS);
     await eventually(
-      'the middle',
+      'enough events are accepted and delivered',
       () => publishing.acceptedCount() >= ACCEPTED_AT_KILL && arrived() >= ARRIVED_AT_KILL,
     );
     const atKill = { accepted: publishing.acceptedCount(), arrived: arrived(), at: Date.now() };
@@ -62,11 +62,11 @@ describe('a kill -9 in the middle of 2,000 events to five webhooks loses nothing
       'all settled after the restart': seconds(settledAt - readyAt),
       duplicates: `${duplicates} of ${pairs} (${((100 * duplicates) / pairs).toFixed(2)} %)`,
     });
-    assert.ok(duplicates < pairs * MAX_DUPLICATES, `${duplicates} of ${pairs} came twice`);
-    assert.ok(published.accepted.size > EVENTS / 2, 'most events were taken');
+    assert.ok(duplicates < pairs * MAX_DUPLICATES, `${duplicates} of ${pairs} arrived twice`);
+    assert.ok(published.accepted.size > EVENTS / 2, 'most events were accepted');
   }
 
-  /** Every taken event is everywhere, every group is done, and no delivery waits for its first attempt. */
+  /** Waits until every accepted event is at every receiver, every group is done, and no delivery lacks its first attempt. */
   async function untilSettled(prefix: string, countMissing: () => number): Promise<void> {
     let last = '';
     const poll = async () => {

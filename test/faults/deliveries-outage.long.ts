@@ -11,7 +11,7 @@ const AT_ONCE = 10;
 /** Longer than the first activity of a group waits for its attempts. */
 const DOWN_MS = 4_000;
 
-/** Has a receiver keep its answers back, all 204, until the function is called. */
+/** Makes a receiver hold its 204 responses until the returned function is called. */
 function delayResponses(receiver: Receiver): () => void {
   const answers: (() => void)[] = [];
   receiver.answering((_request, response) => {
@@ -24,11 +24,11 @@ function delayResponses(receiver: Receiver): () => void {
   };
 }
 
-describe('deliveries while PostgreSQL is away', function () {
+describe('deliveries during an outage of PostgreSQL', function () {
   this.timeout(240_000);
   const { service, endpoints } = useEndpoints(2);
 
-  it('wait for it, also beside attempts that hang, and nothing is sent twice', async () => {
+  it('wait for its end beside hanging attempts, and none is sent twice', async () => {
     const [hanging, good] = endpoints.map(({ receiver }) => receiver);
     assert.ok(hanging && good);
     const answerHanging = delayResponses(hanging);
@@ -46,7 +46,7 @@ describe('deliveries while PostgreSQL is away', function () {
 
     answerHanging();
     await untilRecorded(service, prefix);
-    printMetrics({ 'the good one has all, after the restart': seconds(goodAt - backAt) });
+    printMetrics({ 'the good receiver has all, after the restart': seconds(goodAt - backAt) });
     assertLogMatches(endpoints, await logOf(service, endpoints));
     assert.deepEqual(countDuplicates(endpoints), { pairs: 2 * EVENTS, duplicates: 0 });
   });

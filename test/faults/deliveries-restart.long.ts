@@ -5,16 +5,16 @@ import { withTemporal } from '../support/service.ts';
 import { eventOf } from './publishers.ts';
 import { logOf, useEndpoints, type Logged } from './service-webhooks.ts';
 
-/** Between the first failure and its retry (docs/webhooks.md). */
+/** The wait between the first failure and its retry (docs/webhooks.md). */
 const FIRST_WAIT_MS = 60_000;
-/** The delay of a workflow is a whole number of milliseconds, computed a moment before it starts. */
+/** The delay of a workflow is a whole number of milliseconds, computed shortly before its start. */
 const EARLIER_AT_MOST_MS = 100;
 
 describe('a delivery that waits for its retry', function () {
   this.timeout(240_000);
   const { service, endpoints } = useEndpoints(1);
 
-  it('waits on when Temporal is killed, and a retry by hand goes out at once', async () => {
+  it('keeps its schedule when Temporal is killed, and can be retried manually at once', async () => {
     const [endpoint] = endpoints;
     assert.ok(endpoint);
     const { receiver } = endpoint;
@@ -24,8 +24,8 @@ describe('a delivery that waits for its retry', function () {
     const before = await delivery(({ status }) => status === 'retrying');
     const dueAt = await dueTimeOf(before);
     const planned = Date.parse(before.next_attempt_at ?? '');
-    assert.ok(planned >= (first?.at.getTime() ?? 0) + FIRST_WAIT_MS, 'the wait counts from the failure');
-    assert.ok(dueAt >= planned - EARLIER_AT_MOST_MS, 'the timer is the schedule');
+    assert.ok(planned >= (first?.at.getTime() ?? 0) + FIRST_WAIT_MS, 'the wait starts at the failure');
+    assert.ok(dueAt >= planned - EARLIER_AT_MOST_MS, 'the timer matches the schedule');
 
     await service.temporal.kill();
     await service.temporal.start();
@@ -33,7 +33,7 @@ describe('a delivery that waits for its retry', function () {
     assert.deepEqual(await delivery(() => true), before);
 
     receiver.answering(204);
-    const retried = await eventually('the retry is taken', async () => {
+    const retried = await eventually('the retry is accepted', async () => {
       const answered = await service.send('POST', `/api/v1/deliveries/${before.id}/retry`, { body: {} });
       return answered.status === 202 && answered;
     });
@@ -60,11 +60,11 @@ describe('a delivery that waits for its retry', function () {
     });
   }
 
-  /** When the workflow of the retries, which is there and running, is to begin. */
+  /** Returns the start time of the running retry workflow. */
   async function dueTimeOf({ id, generation }: Logged): Promise<number> {
     const workflowId = deliveryWorkflowId({ deliveryId: id, generation });
     const described = await withTemporal(service, ({ workflow }) =>
-      eventually('the retries are there', () =>
+      eventually('the retry workflow exists', () =>
         workflow
           .getHandle(workflowId)
           .describe()

@@ -32,26 +32,26 @@ describe('the secret of a webhook', function () {
     began = new Date();
   });
 
-  it('is in no history, log, answer, table or file, neither the present one nor those before', async () => {
+  it('appears in no history, log, response, table or file, and neither do earlier ones', async () => {
     const path = `/api/v1/webhooks/${endpoint.id}`;
     const answers: Place[] = [];
     const ask = async (method: string, at: string, body?: unknown): Promise<Answered> => {
-      const answered = await asked(method, at, body);
+      const answered = await sendWithKey(method, at, body);
       const content = Buffer.from(`${JSON.stringify([...answered.headers])}\n${answered.text}`);
       answers.push({ name: `answer of ${method} ${at}`, content });
       return answered;
     };
 
     assertSigned(await arrives(1, 'secret-1'), first);
-    const given = newSecret();
-    assert.equal((await ask('POST', `${path}/rotate-secret`, { secret: given })).status, 200);
-    assertSigned(await arrives(2, 'secret-2'), given, first);
-    // One that we make is shown, once to each who asks with the key: those answers are told apart.
+    const chosen = newSecret();
+    assert.equal((await ask('POST', `${path}/rotate-secret`, { secret: chosen })).status, 200);
+    assertSigned(await arrives(2, 'secret-2'), chosen, first);
+    // A generated secret is shown in the response to each request with this key, so these responses are not searched.
     const repeatKey = randomUUID();
-    const made = await asked('POST', `${path}/rotate-secret`, {}, repeatKey);
-    const again = await asked('POST', `${path}/rotate-secret`, {}, repeatKey);
-    assert.deepEqual(again.json, made.json);
-    assertSigned(await arrives(3, 'secret-3'), made.json.secret, given);
+    const generated = await sendWithKey('POST', `${path}/rotate-secret`, {}, repeatKey);
+    const again = await sendWithKey('POST', `${path}/rotate-secret`, {}, repeatKey);
+    assert.deepEqual(again.json, generated.json);
+    assertSigned(await arrives(3, 'secret-3'), generated.json.secret, chosen);
     const last = newSecret();
     assert.equal((await ask('PATCH', path, { secret: last })).status, 200);
 
@@ -70,25 +70,25 @@ describe('the secret of a webhook', function () {
     await assertSealed(last);
     const places = [...answers, ...(await storedContent(service, await workflowsSince()))];
     assertSearchIsComplete(places, deliveryId);
-    const secrets = { first, given, made: made.json.secret as string, last, ...refused };
+    const secrets = { first, chosen, generated: generated.json.secret as string, last, ...refused };
     for (const [name, secret] of Object.entries(secrets)) {
       assert.ok(secret.length >= 32, name);
-      assert.deepEqual(placesHolding(places, secret), [], `the ${name} secret is there`);
+      assert.deepEqual(placesHolding(places, secret), [], `the ${name} secret was found`);
     }
   });
 
   it('is erased with the webhook', async () => {
     const path = `/api/v1/webhooks/${endpoint.id}`;
-    assert.equal((await asked('POST', `${path}/rotate-secret`, {})).status, 200);
+    assert.equal((await sendWithKey('POST', `${path}/rotate-secret`, {})).status, 200);
     assert.deepEqual(
       (await sealedSecrets()).map((sealed) => typeof sealed),
       ['string', 'string'],
     );
-    assert.equal((await asked('DELETE', path)).status, 204);
+    assert.equal((await sendWithKey('DELETE', path)).status, 204);
     assert.deepEqual(await sealedSecrets(), [null, null]);
   });
 
-  function asked(method: string, path: string, body?: unknown, key?: string): Promise<Answered> {
+  function sendWithKey(method: string, path: string, body?: unknown, key?: string): Promise<Answered> {
     const headers = {
       'X-API-Key': service.installation.api_key,
       ...(key ? { 'Idempotency-Key': key } : {}),
@@ -96,9 +96,9 @@ describe('the secret of a webhook', function () {
     return service.send(method, path, { headers, ...(body === undefined ? {} : { body }) });
   }
 
-  /** Publishes an event and answers the request that it led to, the `count`th one. */
+  /** Publishes an event. Returns its request, which is number `count`. */
   async function arrives(count: number, id: string): Promise<ReceivedRequest> {
-    assert.equal((await asked('POST', '/api/v1/events', eventOf(id))).status, 202);
+    assert.equal((await sendWithKey('POST', '/api/v1/events', eventOf(id))).status, 202);
     const request = (await receiver.receives(count))[count - 1];
     assert.ok(request);
     return request;
@@ -128,7 +128,7 @@ describe('the secret of a webhook', function () {
     );
   }
 
-  /** Secrets in requests that end in errors, whose log lines and problems must not repeat what they were given. */
+  /** Sends secrets in requests that end in errors. Log lines and problems must not repeat them. */
   async function refusals(
     ask: (method: string, at: string, body?: unknown) => Promise<Answered>,
   ): Promise<Record<string, string>> {
@@ -140,11 +140,11 @@ describe('the secret of a webhook', function () {
     await service.postgres.kill();
     assert.equal((await ask('PATCH', path, { secret: lost })).status, 503);
     await service.postgres.start();
-    await eventually('the API answers again', async () => (await ask('GET', path)).status === 200);
+    await eventually('the API responds again', async () => (await ask('GET', path)).status === 200);
     return { invalid, unsafe, lost };
   }
 
-  /** The stored texts of the present secret and the one before. */
+  /** Returns the stored texts of the current and the previous secret. */
   async function sealedSecrets(): Promise<(string | null)[]> {
     const { rows } = await withClient(service.databaseUrl, (client) =>
       client.query<{ secret: string | null; previous_secret: string | null }>(
@@ -155,14 +155,14 @@ describe('the secret of a webhook', function () {
     return rows.flatMap(({ secret, previous_secret: previous }) => [secret, previous]);
   }
 
-  /** What is stored is the secret, under the key that the service was given. */
+  /** Asserts that the stored text contains the secret, encrypted with the sealing key of the service. */
   async function assertSealed(secret: string): Promise<void> {
     const sealing = createSealing(parseKeyRing(`test:${service.secrets.sealingKey}`));
     const [sealed] = await sealedSecrets();
     assert.equal(sealing.open(sealed ?? '', webhookSecretContext(endpoint.id)), secret);
   }
 
-  /** Ids of all workflows of deliveries since the test began. */
+  /** Returns the ids of all workflows of deliveries since the start of the test. */
   async function workflowsSince(): Promise<string[]> {
     const kinds = ['dispatchEvents', 'webhookDelivery', 'webhookAttempt'];
     const query = `StartTime > "${began.toISOString()}" and WorkflowType in (${kinds.map((kind) => `"${kind}"`).join()})`;
@@ -175,7 +175,7 @@ describe('the secret of a webhook', function () {
     );
   }
 
-  /** What must be found is found by the same means, or finding nothing would prove nothing. */
+  /** Asserts that the search finds a known value, because otherwise finding no secret would prove nothing. */
   function assertSearchIsComplete(places: readonly Place[], deliveryId: string): void {
     const found = assertFoundEverywhere(places, deliveryId);
     for (const table of ['table deliveries', 'table delivery_attempts'])

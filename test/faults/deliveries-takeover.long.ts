@@ -7,17 +7,17 @@ import { publishTogether } from './publishers.ts';
 import { groupsOf, logOf, untilRecorded, useEndpoints } from './service-webhooks.ts';
 import { activityWorkers } from './activity-workers.ts';
 
-/** More than the ten that are sent to one webhook at once. */
+/** More than the ten that are sent to one webhook in parallel. */
 const EVENTS = 30;
 const AT_ONCE = 10;
-/** An attempt of the dead worker is made again once it cannot be under way any more, 36 s after it began. */
+/** An attempt of the killed worker is repeated when it can no longer be running, 36 s after its start. */
 const TIMEOUT_MS = 120_000;
 
 describe('a delivery worker that is killed while a receiver hangs', function () {
   this.timeout(300_000);
   const { service, endpoints } = useEndpoints(2);
 
-  it('is taken over by another one, which makes its attempts again as the same deliveries', async () => {
+  it('is replaced by another one, which repeats its attempts with the same delivery ids', async () => {
     const { deliveryWorker, secondDeliveryWorker } = service;
     const [hanging, good] = endpoints.map(({ receiver }) => receiver);
     assert.ok(hanging && good);
@@ -42,12 +42,12 @@ describe('a delivery worker that is killed while a receiver hangs', function () 
     assert.equal(twice.length, AT_ONCE);
     assert.ok(twice.every(({ webhookId }) => webhookId === endpoints[0]?.id));
     printMetrics({
-      'the backlog goes on after': seconds(firstAt - killedAt),
-      'all attempts of the dead worker are made again after': seconds(tookMs),
+      'the backlog continues after': seconds(firstAt - killedAt),
+      'all attempts of the dead worker are repeated after': seconds(tookMs),
     });
   });
 
-  /** The group's attempts are waited for by an activity of this process. */
+  /** Waits until an activity of this process waits for the group's attempts. */
   async function untilWaitedForBy(pid: number, prefix: string): Promise<void> {
     const ids = (await groupsOf(service, prefix)).map(dispatchWorkflowId);
     assert.equal(ids.length, 1);

@@ -39,9 +39,9 @@ export function assertLogMatches(endpoints: readonly Endpoint[], log: readonly L
   assert.equal(logged.size, log.length, 'no pair has two deliveries');
   for (const [key, pair] of pairs) {
     const row = logged.get(key);
-    assert.ok(row, `${key} arrived and is not in the log`);
+    assert.ok(row, `${key} arrived but is not in the log`);
     for (const { headers, body } of pair.requests) {
-      assert.equal(headers['x-service-delivery'], row.id, `${key} came under another delivery`);
+      assert.equal(headers['x-service-delivery'], row.id, `${key} arrived with another delivery id`);
       assert.equal(body.toString(), row.body, key);
     }
   }
@@ -57,7 +57,7 @@ export function assertLogMatches(endpoints: readonly Endpoint[], log: readonly L
     );
     assert.equal(row.attempts_count, row.attempts.length, message);
     const answered = row.attempts.filter(({ response_status: status }) => status === 204).length;
-    assert.ok(answered <= seen, `the log knows of more than came; ${message}`);
+    assert.ok(answered <= seen, `the log has more responses than requests arrived; ${message}`);
     assert.equal(row.status === 'succeeded', answered > 0, message);
   }
 }

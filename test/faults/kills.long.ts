@@ -20,31 +20,31 @@ import { useService } from './shared-service.ts';
 const TASKS = 20;
 const DOWN_MS = 2_000;
 
-describe('a kill -9 in the middle of twenty runs changes nothing of what becomes of them', function () {
+describe('a kill -9 during twenty runs', function () {
   this.timeout(300_000);
   const { service, receiver } = useService();
 
-  it('of the API and the task worker', async () => {
+  it('of the API and the task worker loses or repeats no run', async () => {
     const { api, worker } = service;
-    await killInTheMiddle([api, worker]);
+    await killDuringRuns([api, worker]);
   });
 
-  it('of the Temporal server', async () => {
+  it('of the Temporal server loses or repeats no run', async () => {
     const { api, worker, temporal } = service;
     const before = [api.pid(), worker.pid()];
-    await killInTheMiddle([temporal]);
-    assert.ok(api.isRunning() && worker.isRunning(), 'the other processes live on');
+    await killDuringRuns([temporal]);
+    assert.ok(api.isRunning() && worker.isRunning(), 'the other processes still run');
     assert.deepEqual([api.pid(), worker.pid()], before);
   });
 
-  it('of PostgreSQL', async () => {
+  it('of PostgreSQL loses or repeats no run', async () => {
     const { api, worker, postgres } = service;
-    await killInTheMiddle([postgres]);
-    assert.ok(api.isRunning() && worker.isRunning(), 'the other processes live on');
+    await killDuringRuns([postgres]);
+    assert.ok(api.isRunning() && worker.isRunning(), 'the other processes still run');
   });
 
-  /** The whole course: twenty runs, others submitted on the way, the kill, the restart, and every promise. */
-  async function killInTheMiddle(parts: readonly Part[]): Promise<void> {
+  /** Starts runs and further submissions, kills and restarts the parts, and checks every run and callback. */
+  async function killDuringRuns(parts: readonly Part[]): Promise<void> {
     const earlier = new Set((await allRuns(service)).map((run) => run.execution_id));
     const tasks = await submitAll(service, receiver, mixedScripts(TASKS));
     const steady = submitSteadily(service, receiver);
@@ -68,25 +68,26 @@ describe('a kill -9 in the middle of twenty runs changes nothing of what becomes
       running.map((run) => run.execution_id),
       restartedAt,
     );
-    const count = (outcome: string) => submitted.filter((one) => one.outcome === outcome).length;
+    const count = (outcome: string) =>
+      submitted.filter((submission) => submission.outcome === outcome).length;
     printMetrics({
-      'under way at the kill': running.filter((run) => !isTerminal(run.state)).length,
+      'running at the kill': running.filter((run) => !isTerminal(run.state)).length,
       'ready after the restart': seconds(readyAt - restartedAt),
-      'slowest run goes on after the restart': seconds(pause),
+      'slowest run continues after the restart': seconds(pause),
       'all settled after the kill': seconds(settledAt - killedAt),
-      'submitted meanwhile': `${count('taken')} taken, ${count('refused')} refused, ${count('cut')} cut off`,
+      'further submissions': `${count('taken')} accepted, ${count('refused')} refused, ${count('cut')} cut off`,
       'of those without 201, ran': others.filter(({ secret }) => secret === '').length,
     });
   }
 
-  /** Submissions are taken again by themselves once the part is back. */
+  /** Waits until the service accepts submissions again. */
   async function untilAcceptedAgain(
     steady: { outcomes(): readonly SubmitOutcome[] },
     readyAt: number,
   ): Promise<void> {
     const before = steady.outcomes().length;
     await eventually(
-      `submissions are taken again, after ${Date.now() - readyAt} ms`,
+      `submissions are accepted again, after ${Date.now() - readyAt} ms`,
       () =>
         steady
           .outcomes()
@@ -96,9 +97,9 @@ describe('a kill -9 in the middle of twenty runs changes nothing of what becomes
   }
 
   /**
-   * All runs that the submissions on the way have led to. What was answered 201 must be there; what was refused
-   * must not; what was cut off may be. Only a database that dies between a commit and its answer leaves the API
-   * itself in the dark (`mayCommitUnheard`).
+   * Returns the runs of all further submissions. A submission with 201 must have one, a rejected one must not, an
+   * interrupted one may. Only if the database dies between a commit and its response may a rejected submission have one
+   * (`mayCommitWithoutResponse`).
    */
   async function acceptedRuns(
     earlier: ReadonlySet<string>,
@@ -109,22 +110,25 @@ describe('a kill -9 in the middle of twenty runs changes nothing of what becomes
     const known = new Set([...earlier, ...first.map(({ id }) => id)]);
     const stored = (await allRuns(service)).filter((run) => !known.has(run.execution_id));
     const ids = new Map(stored.map((run) => [String(run.metadata['mark']), run.execution_id]));
-    assert.equal(ids.size, stored.length, 'no submission is there twice');
-    const truth: SubmittedTask[] = [];
-    for (const one of submitted) {
-      const id = ids.get(one.mark);
-      if (one.outcome === 'taken') {
-        assert.equal(id, one.task.id, `${one.mark} was answered 201 and is lost`);
-        truth.push(one.task);
+    assert.equal(ids.size, stored.length, 'no submission has two runs');
+    const accepted: SubmittedTask[] = [];
+    for (const submission of submitted) {
+      const id = ids.get(submission.mark);
+      if (submission.outcome === 'taken') {
+        assert.equal(id, submission.task.id, `${submission.mark} was accepted with 201 but is lost`);
+        accepted.push(submission.task);
       } else {
-        if (one.outcome === 'refused') {
-          assert.equal(one.status, 503);
-          assert.ok(Number(one.retryAfter) > 0, 'with Retry-After');
-          assert.ok(id === undefined || mayCommitWithoutResponse, `${one.mark} was refused and is there`);
+        if (submission.outcome === 'refused') {
+          assert.equal(submission.status, 503);
+          assert.ok(Number(submission.retryAfter) > 0, 'the response has Retry-After');
+          assert.ok(
+            id === undefined || mayCommitWithoutResponse,
+            `${submission.mark} was rejected but has a run`,
+          );
         }
-        if (id !== undefined) truth.push({ id, secret: '', script: SHORT });
+        if (id !== undefined) accepted.push({ id, secret: '', script: SHORT });
       }
     }
-    return truth;
+    return accepted;
   }
 });

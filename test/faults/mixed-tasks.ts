@@ -15,7 +15,7 @@ const skipped = ['skipped', 0] as const;
 
 type Kind = Omit<Script, 'rehearsal'> & { play: Rehearsal };
 
-/** One completes, one recovers in its second step, one fails in the last but one, one escalates there. */
+/** Returns four kinds of runs: complete, recover in step 2, fail in the last step but one, and escalate there. */
 function kindsOf(steps: number): readonly Kind[] {
   const all = (count: number) => Array.from({ length: count }, () => done());
   const broken = [...all(steps - 2), failed, skipped];
@@ -44,12 +44,12 @@ function scriptsOf(count: number, steps: number, timing: (index: number) => Rehe
   });
 }
 
-/** `count` scripts of all kinds, each of about 3 to 6 seconds in steps of 500 to 1,000 ms with progress on the way. */
+/** Returns `count` scripts of all kinds, each of 3 to 6 seconds in steps of 500 to 1,000 ms with progress reports. */
 export function mixedScripts(count: number): Script[] {
   return scriptsOf(count, 6, (index) => ({ step_ms: 500 + ((index * 137) % 501), progress_events: 4 }));
 }
 
-/** The same in three steps that take no time. */
+/** Returns `count` scripts of all kinds with three steps that take no time. */
 export function briefScripts(count: number): Script[] {
   return scriptsOf(count, 3, () => ({}));
 }

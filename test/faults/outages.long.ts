@@ -10,11 +10,11 @@ import { useService } from './shared-service.ts';
 
 const AT_ONCE = 10;
 
-describe('a service whose', function () {
+describe('a service', function () {
   this.timeout(240_000);
   const { service, receiver } = useService();
 
-  it('Temporal is gone accepts submissions, starts them when it is back, and runs each of them once', async () => {
+  it('without Temporal accepts submissions, and starts each once after the outage', async () => {
     const running = await begin();
     await service.temporal.kill();
     const key = randomUUID();
@@ -29,7 +29,7 @@ describe('a service whose', function () {
     const again = await submit({ 'Idempotency-Key': key });
     assert.equal(again.json.execution_id, accepted[0]?.id);
     const { status, json } = await service.send('GET', '/health/ready');
-    assert.equal(status, 200, 'it still accepts work');
+    assert.equal(status, 200, 'the service still accepts work');
     assert.match(json.checks.temporal.reason, /^Temporal /);
     assert.equal(json.waiting.tasks.count, AT_ONCE);
     const backAt = Date.now();
@@ -39,7 +39,7 @@ describe('a service whose', function () {
     printMetrics({ 'all ended after the restart': seconds(Date.now() - backAt) });
   });
 
-  it('PostgreSQL is gone refuses submissions, keeps nothing of them, and recovers by itself', async () => {
+  it('without PostgreSQL rejects submissions without storing them, and recovers by itself', async () => {
     await refusesWithoutPostgres();
   });
 
@@ -71,15 +71,19 @@ describe('a service whose', function () {
     await service.postgres.start();
     await isReady(service);
     const readyAt = Date.now();
-    assert.deepEqual(await storedRuns(), before, 'nothing of what was refused is stored');
-    const again = await eventually('the same submission is taken', async () => {
+    assert.deepEqual(await storedRuns(), before, 'no rejected submission is stored');
+    const again = await eventually('the repeated submission is accepted', async () => {
       const answered = await submit({ 'Idempotency-Key': retryKey });
       return answered.status === 201 && answered;
     });
     const later = { id: again.json.execution_id, secret: again.json.callback_secret, script: SHORT };
     await untilSettled(service, [running, later]);
     await assertAllDelivered(service, receiver, [running, later]);
-    assert.deepEqual(await storedRuns(), [...before, later.id].toSorted(), 'and nothing came up later');
+    assert.deepEqual(
+      await storedRuns(),
+      [...before, later.id].toSorted(),
+      'no rejected submission is stored later',
+    );
     printMetrics({
       'refused after': seconds(tookMs),
       'ready again after the restart': seconds(readyAt - backAt),
@@ -89,7 +93,7 @@ describe('a service whose', function () {
   const submit = (headers: Record<string, string> = {}) =>
     service.submit({ callback_url: receiver.url, metadata: { rehearsal: SHORT.rehearsal } }, headers);
 
-  /** Ids of all runs, from the table itself. */
+  /** Returns the ids of all runs in the table. */
   async function storedRuns(): Promise<string[]> {
     const { rows } = await withClient(service.databaseUrl, (client) =>
       client.query<{ id: string }>('select id from task_runs'),
@@ -118,5 +122,5 @@ function assertUnavailable({ status, json, headers, text }: Answered): void {
   assert.equal(status, 503, text);
   assert.equal(json.code, 'unavailable');
   assert.match(headers.get('content-type') ?? '', /^application\/problem\+json/);
-  assert.ok(Number(headers.get('retry-after')) > 0, 'with Retry-After');
+  assert.ok(Number(headers.get('retry-after')) > 0, 'the response has Retry-After');
 }

@@ -33,7 +33,7 @@ export function createPassingRecords(): ScenarioRecords {
       ['certificate', 'sprint.started', 204],
     ] as const
   ).map(([name, event]) => createWebhook(name, event));
-  // The steady one subscribes to two kinds.
+  // The steady webhook subscribes to two kinds.
   const second = { ...createWebhook('steady', 'issue.updated'), id: 'webhook-steady' };
   const deliveries = [...webhooks, second].map(createDelivery);
   webhooks[0]?.requests.push(...second.requests);
@@ -168,7 +168,7 @@ function createCallbacks(ends: readonly FinalState[]): ScenarioRecords['callback
 
 /** Returns a webhook with an accepted request, which the wrong clock rejected first. */
 function createWebhook(name: WebhookName, kind: string): WebhookRecord {
-  const event = EVENTS.find((one) => one.event === kind);
+  const event = EVENTS.find((candidate) => candidate.event === kind);
   const body = JSON.stringify({ id: event?.id });
   const delivery = kind === 'issue.updated' ? `updated-${name}` : `delivery-${name}`;
   const refused = createRequest(delivery, body, {

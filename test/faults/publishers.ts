@@ -81,7 +81,7 @@ export async function publishTogether(service: Service, prefix: string, count: n
   assert.equal(status, 202, text);
 }
 
-/** An event as every test here sends it. */
+/** Returns the event that all tests here publish. */
 export function eventOf(id: string) {
   return { id, event: 'issue.created', data: { issue: { id, title: `An issue of ${id}` } } };
 }

@@ -3,18 +3,18 @@ import { createRunRecords } from '../../src/activities/run-records.ts';
 import { loadCatalogue } from '../../src/agents/catalogue.ts';
 import { useOwnRuns } from '../support/runs.ts';
 
-describe('planning that is repeated, since its worker died before Temporal knew of it', () => {
+describe('planning that is repeated because its worker died', () => {
   const runs = useOwnRuns();
 
-  it('comes to the same steps with the same ids', async () => {
+  it('returns the same steps with the same ids', async () => {
     const { database, configuration } = runs;
     const catalogue = loadCatalogue(configuration.agentsFile);
     const executionId = await runs.store();
     const { planRun } = createRunRecords({ database, catalogue, callBack: async () => true });
-    const news = { executionId, view: null, entries: [], enginePauseOver: false };
+    const change = { executionId, view: null, entries: [], enginePauseOver: false };
     const task = { taskType: 'feature', rehearsal: null } as const;
-    const first = await planRun(news, task);
-    assert.deepEqual(await planRun(news, task), first);
+    const first = await planRun(change, task);
+    assert.deepEqual(await planRun(change, task), first);
     assert.ok('plan' in first.planned);
     const ids = first.planned.plan.steps.map((step) => step.id);
     assert.equal(new Set(ids).size, ids.length);
@@ -29,8 +29,8 @@ describe('planning that is repeated, since its worker died before Temporal knew 
     const task = { taskType: 'chore', rehearsal: null } as const;
     const ids: string[] = [];
     for (let count = 0; count < 2; count++) {
-      const news = { executionId: await runs.store(), view: null, entries: [], enginePauseOver: false };
-      const { planned } = await planRun(news, task);
+      const change = { executionId: await runs.store(), view: null, entries: [], enginePauseOver: false };
+      const { planned } = await planRun(change, task);
       assert.ok('plan' in planned);
       ids.push(...planned.plan.steps.map((step) => step.id));
     }

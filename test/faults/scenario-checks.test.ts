@@ -17,7 +17,7 @@ const first = <T>(things: readonly T[]): T => {
 };
 const feedOf = (records: ScenarioRecords): FeedEvent[] => records.feed.get('run-completed') ?? [];
 const webhook = (records: ScenarioRecords, name: string): WebhookRecord =>
-  first(records.webhooks.filter((one) => one.name === name));
+  first(records.webhooks.filter((candidate) => candidate.name === name));
 const delivery = (records: ScenarioRecords, name: string): DeliveryRow =>
   first(records.deliveries.filter((row) => row.webhook_id === `webhook-${name}`));
 const copyOf = (arrival: RequestRecord, fields: Partial<RequestRecord> = {}): RequestRecord => ({
@@ -266,7 +266,7 @@ describe('the checker of the fault scenario', () => {
     assert.deepEqual(violatedIn(createPassingRecords()), []);
   });
 
-  it('finds none in a request that was sent again on a new connection, if the log says so', () => {
+  it('accepts a request that was sent again on a new connection, if the log has it', () => {
     const records = createPassingRecords();
     const { requests } = webhook(records, 'steady');
     requests.push(copyOf(first(requests)));
@@ -301,7 +301,7 @@ describe('the checker of the fault scenario', () => {
 });
 
 describe('the plan of a fault scenario', () => {
-  it('depends on the seed alone', () => {
+  it('depends only on the seed', () => {
     assert.deepEqual(planScenario(7, SHORT_MINUTES), planScenario(7, SHORT_MINUTES));
     assert.notDeepEqual(planScenario(7, SHORT_MINUTES), planScenario(8, SHORT_MINUTES));
   });
@@ -310,15 +310,15 @@ describe('the plan of a fault scenario', () => {
     for (const seed of [1, 2, 3]) {
       const { faults } = planScenario(seed, LONG_MINUTES);
       const planned = new Set(
-        faults.map((one) =>
-          one.kind === 'disconnect'
-            ? `${one.mode} ${one.link}`
-            : 'part' in one
-              ? `${one.kind} ${one.part}`
-              : one.kind,
+        faults.map((fault) =>
+          fault.kind === 'disconnect'
+            ? `${fault.mode} ${fault.link}`
+            : 'part' in fault
+              ? `${fault.kind} ${fault.part}`
+              : fault.kind,
         ),
       );
-      const wanted = [
+      const expected = [
         ...PARTS.flatMap((part) => ['kill', 'freeze', 'restart'].map((kind) => `${kind} ${part}`)),
         ...LINKS.flatMap((link) => DISCONNECT_MODES.map((how) => `${how} ${link}`)),
         'disk',
@@ -327,7 +327,7 @@ describe('the plan of a fault scenario', () => {
         'refusals',
       ];
       assert.deepEqual(
-        wanted.filter((one) => !planned.has(one)),
+        expected.filter((name) => !planned.has(name)),
         [],
       );
     }

@@ -5,7 +5,7 @@ import { runScenario } from '../../faults/scenario.ts';
 
 const SEED = 7;
 
-describe('a service whose parts are killed, frozen, restarted and disconnected under load', function () {
+describe('a service under load whose parts are killed, frozen, restarted and disconnected', function () {
   this.timeout(15 * 60_000);
 
   it('loses nothing, repeats nothing, and keeps every limit', async () => {

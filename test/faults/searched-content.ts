@@ -13,7 +13,7 @@ export async function storedContent(service: Service, ids: readonly string[]): P
   ];
 }
 
-/** Everything that Temporal tells of these runs: each whole history and description, payloads as their bytes. */
+/** Returns the histories and descriptions of these runs in Temporal, with payloads as their bytes. */
 async function historiesOf(service: Service, ids: readonly string[]): Promise<Place[]> {
   return await withTemporal(service, ({ workflow }) =>
     Promise.all(
@@ -26,7 +26,7 @@ async function historiesOf(service: Service, ids: readonly string[]): Promise<Pl
   );
 }
 
-/** All texts and bytes in a value, with a line's end between them. */
+/** Yields all texts and bytes in a value, each followed by a line break. */
 function* contentsOf(value: unknown): Generator<Buffer> {
   if (typeof value === 'string' || value instanceof Uint8Array) {
     yield Buffer.from(value as string);
@@ -39,7 +39,7 @@ function* contentsOf(value: unknown): Generator<Buffer> {
   }
 }
 
-/** All answers that tell of these runs, headers included. */
+/** Returns all responses about these runs, including headers. */
 export async function responsesAbout(service: Service, ids: readonly string[]): Promise<Place[]> {
   const paths = [
     '/api/v1/tasks?limit=200',
@@ -57,7 +57,7 @@ export async function responsesAbout(service: Service, ids: readonly string[]): 
   );
 }
 
-/** Every table of a database as text. */
+/** Returns every table of a database as text. */
 async function databaseDump(databaseUrl: string): Promise<Place[]> {
   return await withClient(databaseUrl, async (client) => {
     const tables = await client.query<{ name: string }>(
@@ -72,7 +72,7 @@ async function databaseDump(databaseUrl: string): Promise<Place[]> {
   });
 }
 
-/** Every file of the service: logs, Temporal's database, PostgreSQL's data as it lies on the disk. */
+/** Returns every file of the service: logs, Temporal's database and PostgreSQL's data files. */
 function filesBelow(folder: string): Place[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 
-/** Something that might hold a secret. `name` begins with its kind: history, answer, table or file. */
+/** Something that might contain a secret. `name` begins with its kind: history, answer, table or file. */
 export type Place = { name: string; content: Buffer };
 
-/** The shapes in which a value may lie about: as it is, and in the usual codings. */
+/** Returns the forms in which a value can appear: unchanged and in the usual encodings. */
 export function formsOf(value: string): Buffer[] {
   const bytes = Buffer.from(value);
   const forms = [value, encodeURIComponent(value), bytes.toString('hex'), ...base64Forms(bytes)];
@@ -16,7 +16,7 @@ export function formsOf(value: string): Buffer[] {
   ];
 }
 
-/** Base64 of the middle of the value, for each of the three places at which it may begin in a longer text. */
+/** Returns Base64 of the middle of the value, for each of the three offsets in a longer text. */
 function base64Forms(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((shift) => {
     const end = bytes.length - ((bytes.length - shift) % 3);
@@ -29,15 +29,15 @@ export function containsAny(content: Buffer, forms: readonly Buffer[]): boolean 
   return forms.some((form) => content.includes(form));
 }
 
-/** Names of the places that hold the value in any form. */
+/** Returns the names of the places that contain the value in any form. */
 export function placesHolding(places: readonly Place[], value: string): string[] {
   const forms = formsOf(value);
   return places.filter(({ content }) => containsAny(content, forms)).map(({ name }) => name);
 }
 
 /**
- * Asserts that the search finds a value that is no secret in each kind of place. Otherwise finding no secret would prove
- * nothing. Returns the places.
+ * Asserts that the search finds a value that is not secret in each kind of place. Otherwise finding no secret would
+ * prove nothing. Returns the places.
  */
 export function assertFoundEverywhere(places: readonly Place[], value: string): string[] {
   const found = placesHolding(places, value);

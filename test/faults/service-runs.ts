@@ -62,7 +62,7 @@ export async function allRuns(service: Service, wanted?: ReadonlySet<string>): P
   const runs: ListedRun[] = [];
   for (let cursor = ''; ; ) {
     const { status, json, text } = await service.send('GET', `/api/v1/tasks?limit=200${cursor}`);
-    if (status !== 200) throw new Error(`the list answered ${status}: ${text}`);
+    if (status !== 200) throw new Error(`the list returned ${status}: ${text}`);
     runs.push(...json.data);
     const hasAll = wanted && runs.filter((run) => wanted.has(run.execution_id)).length === wanted.size;
     if (json.next_cursor === null || hasAll) return runs;
@@ -88,7 +88,7 @@ export async function untilEach(
   };
   return await eventually(what, poll, withinMs).catch((error: Error) => {
     const others = last.filter((run) => !holds(run)).map((run) => JSON.stringify(run));
-    throw new Error(`${error.message}; ${last.length} of ${wanted.size} are there\n${others.join('\n')}`);
+    throw new Error(`${error.message}; ${last.length} of ${wanted.size} are listed\n${others.join('\n')}`);
   });
 }
 
@@ -104,9 +104,9 @@ export async function untilInProgress(
     (run) => run.progress.steps_completed > 0,
     WAIT_TIMEOUT_MS,
   );
-  const underWay = runs.filter((run) => run.state === 'executing');
-  assert.ok(underWay.length > 0, 'some runs are still under way');
-  return underWay;
+  const running = runs.filter((run) => run.state === 'executing');
+  assert.ok(running.length > 0, 'some runs are still running');
+  return running;
 }
 
 /** Resolves when all these runs have ended and their callbacks are settled. */
@@ -178,13 +178,13 @@ async function assertRanOnce(service: Service, { id, script }: SubmittedTask): P
 
   const of = (type: string) => events.filter((event) => event.type === type);
   const completed = steps.filter(({ status }) => status === 'completed').map((step) => step.id);
-  const toldCompleted = of('step.completed').map(({ data }) => data.step?.id ?? '');
-  assert.deepEqual(toldCompleted.toSorted(), completed.toSorted(), message);
-  const begun = of('step.started').map(({ data }) => `${data.step?.id} ${data.step?.attempt}`);
+  const recordedCompleted = of('step.completed').map(({ data }) => data.step?.id ?? '');
+  assert.deepEqual(recordedCompleted.toSorted(), completed.toSorted(), message);
+  const started = of('step.started').map(({ data }) => `${data.step?.id} ${data.step?.attempt}`);
   const attempts = steps.flatMap((step) =>
     Array.from({ length: step.attempt }, (_, index) => `${step.id} ${index + 1}`),
   );
-  assert.deepEqual(begun.toSorted(), attempts.toSorted(), message);
+  assert.deepEqual(started.toSorted(), attempts.toSorted(), message);
   assert.deepEqual(
     of('run.ended').map(({ data }) => data.state),
     [script.state],
@@ -203,18 +203,18 @@ export async function assertDelivered(
   const { json: detail } = await service.send('GET', `/api/v1/tasks/${id}`);
   const { json: log } = await service.send('GET', `/api/v1/tasks/${id}/callbacks`);
   const attempts = log.data as { attempt: number; response_status: number | null; request_body: string }[];
-  const told = `${id}: ${JSON.stringify(attempts)}`;
+  const message = `${id}: ${JSON.stringify(attempts)}`;
   const received = receiver.requests.filter((request) => request.headers['x-service-delivery'] === id);
-  assert.ok(received.length >= 1, `nothing came; ${told}`);
-  assert.ok(received.length <= attempts.length, `more came than is on record; ${told}`);
-  assert.ok(attempts.length <= 3, told);
+  assert.ok(received.length >= 1, `no request arrived; ${message}`);
+  assert.ok(received.length <= attempts.length, `more requests arrived than are recorded; ${message}`);
+  assert.ok(attempts.length <= 3, message);
   assert.deepEqual(
     attempts.map(({ attempt }) => attempt),
     attempts.map((_, index) => index + 1),
-    told,
+    message,
   );
-  assert.equal(attempts.at(-1)?.response_status, 204, told);
-  assert.equal(detail.callback.status, 'delivered', told);
+  assert.equal(attempts.at(-1)?.response_status, 204, message);
+  assert.equal(detail.callback.status, 'delivered', message);
   for (const { body, headers } of received) {
     assert.equal(body.toString(), attempts[0]?.request_body);
     const signature = createHmac('sha256', secret).update(body).digest('hex');

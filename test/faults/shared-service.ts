@@ -5,7 +5,7 @@ import { sharedInLane } from '../support/shared.ts';
 
 const laneService = sharedInLane(startService, (started) => started.close());
 
-/** Returns the lane's service for tests that kill its parts, with every part running that an earlier test has killed. */
+/** Returns the lane's service for tests that kill its parts. Parts that an earlier test has killed are restarted. */
 export async function runningService(): Promise<Service> {
   const running = await laneService();
   await running.restore();
@@ -13,8 +13,8 @@ export async function runningService(): Promise<Service> {
 }
 
 /**
- * Registers a hook that gives each test of a `describe` the whole service, and a receiver of its own for callbacks. What
- * is returned is filled before a test runs.
+ * Registers a hook that gives each test of a `describe` the whole service, and a separate receiver for callbacks. The
+ * result is filled before each test.
  */
 export function useService(): { service: Service; receiver: Receiver } {
   const service = {} as Service;

@@ -38,7 +38,7 @@ export function submitSteadily(
 
   async function submitAll(): Promise<void> {
     for (let number = 1; !isStopped; number++) {
-      pending.push(submitOne(`steady-${number}`).then((one) => void outcomes.push(one)));
+      pending.push(submitOne(`steady-${number}`).then((outcome) => void outcomes.push(outcome)));
       await wait(INTERVAL_MS);
     }
   }

@@ -14,47 +14,47 @@ import { useService } from './shared-service.ts';
 
 const MANY = 200;
 
-describe('a crowd of runs', function () {
+describe('a large number of runs', function () {
   this.timeout(300_000);
   const { service, receiver } = useService();
 
-  it('goes on elsewhere when one of two workers is killed', async () => {
+  it('continues on the other worker if one of two is killed', async () => {
     const { worker, secondWorker } = service;
     await secondWorker.start();
-    const taken = await submitAll(service, receiver, mixedScripts(20));
-    const running = await untilInProgress(service, taken);
+    const accepted = await submitAll(service, receiver, mixedScripts(20));
+    const running = await untilInProgress(service, accepted);
     const workers = await activityWorkers(
       service,
       running.map((run) => run.execution_id),
     );
     await worker.kill();
     const killedAt = Date.now();
-    await untilSettled(service, taken);
+    await untilSettled(service, accepted);
     const settledAt = Date.now();
-    await assertAllDelivered(service, receiver, taken);
+    await assertAllDelivered(service, receiver, accepted);
     const orphaned = [...workers].filter(([, pid]) => pid === worker.pid()).map(([id]) => id);
-    assert.ok(orphaned.length > 0, 'the killed worker had work in hand');
+    assert.ok(orphaned.length > 0, 'the killed worker had running steps');
     const pause = await longestPause(service, orphaned, killedAt);
     printMetrics({
       'runs with a step on the killed worker': orphaned.length,
-      'slowest of them goes on after': seconds(pause),
+      'slowest of them continues after': seconds(pause),
       'all settled after the kill': seconds(settledAt - killedAt),
     });
   });
 
-  it('of two hundred, submitted at once, comes to one end each', async () => {
+  it('submitted at once ends with one result and one callback each', async () => {
     const began = Date.now();
-    const taken = await submitAll(service, receiver, briefScripts(MANY));
+    const accepted = await submitAll(service, receiver, briefScripts(MANY));
     const submittedAt = Date.now();
-    const runs = await untilSettled(service, taken);
+    const runs = await untilSettled(service, accepted);
     const settledAt = Date.now();
     assert.equal(runs.length, MANY);
     assert.ok(runs.every((run) => isTerminal(run.state)));
-    await assertAllDelivered(service, receiver, taken);
-    assert.equal(receiver.requests.length, MANY, 'nobody was told twice');
+    await assertAllDelivered(service, receiver, accepted);
+    assert.equal(receiver.requests.length, MANY, 'no callback was sent twice');
     printMetrics({
-      'all taken in': seconds(submittedAt - began),
-      'all ended and told': seconds(settledAt - began),
+      'all accepted after': seconds(submittedAt - began),
+      'all ended and called back after': seconds(settledAt - began),
     });
   });
 });

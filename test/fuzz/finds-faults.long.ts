@@ -5,36 +5,41 @@ import { startWorld, type World } from '../support/world.ts';
 import { fuzz } from './schemathesis.ts';
 
 type Whole = { status: number; type: string; body: string };
-/** How an answer of the service is spoilt on its way; `credential` is what is sent in the place of the caller's. */
-type Fault = { what: string; told: RegExp; credential?: 'always the key'; spoil(answer: Whole): Whole };
+/** A modification of a response; `credential` replaces the credential of the caller. */
+type Fault = {
+  what: string;
+  reported: RegExp;
+  credential?: 'always the key';
+  modify(response: Whole): Whole;
+};
 
 const FAULTS: readonly Fault[] = [
-  { what: 'a 500', told: /Server error/, spoil: (answer) => ({ ...answer, status: 500 }) },
+  { what: 'a 500', reported: /Server error/, modify: (response) => ({ ...response, status: 500 }) },
   {
-    what: 'a status that the document does not name',
-    told: /Undocumented status code/,
-    spoil: (answer) => ({ ...answer, status: 418 }),
+    what: 'an undocumented status',
+    reported: /Undocumented status code/,
+    modify: (response) => ({ ...response, status: 418 }),
   },
   {
-    what: 'a type that the document does not name',
-    told: /Undocumented Content-Type/,
-    spoil: (answer) => ({ ...answer, type: 'text/plain' }),
+    what: 'an undocumented content type',
+    reported: /Undocumented Content-Type/,
+    modify: (response) => ({ ...response, type: 'text/plain' }),
   },
   {
-    what: 'another shape than the document says',
-    told: /Response violates schema/,
-    spoil: (answer) => ({ ...answer, body: answer.body.replace('"data"', '"date"') }),
+    what: 'a body that violates its schema',
+    reported: /Response violates schema/,
+    modify: (response) => ({ ...response, body: response.body.replace('"data"', '"date"') }),
   },
   {
-    what: 'an answer to whoever asks',
-    told: /without authentication/,
+    what: 'a response without authentication',
+    reported: /without authentication/,
     credential: 'always the key',
-    spoil: (answer) => answer,
+    modify: (response) => response,
   },
 ];
 
-/** A check that can't fail shows nothing: the same questions are asked of a service with one fault. */
-describe('asking every endpoint', function () {
+/** Shows that the checks can fail: the same requests are sent to a service with one fault. */
+describe('the fuzzer', function () {
   this.timeout(300_000);
   let world: World;
   before(async () => {
@@ -48,7 +53,7 @@ describe('asking every endpoint', function () {
   const ask = async (url: string) =>
     await fuzz({
       url,
-      asker: { scheme: 'apiKey', credential: world.installation.api_key },
+      caller: { scheme: 'apiKey', credential: world.installation.api_key },
       only: ['listProjects'],
       phases: ['coverage', 'fuzzing'],
       examples: 3,
@@ -57,18 +62,18 @@ describe('asking every endpoint', function () {
       sendTo: 'http://127.0.0.1:9',
     });
 
-  it('finds nothing where there is nothing', async () => {
+  it('finds no fault in the unmodified service', async () => {
     const { passed, output } = await ask(world.api.url);
     assert.ok(passed, output);
   });
 
   for (const fault of FAULTS) {
     it(`finds ${fault.what}`, async () => {
-      const { server, url } = await spoilt(world, fault);
+      const { server, url } = await startFaultyProxy(world, fault);
       try {
         const { passed, output } = await ask(url);
         assert.equal(passed, false, output);
-        assert.match(output, fault.told);
+        assert.match(output, fault.reported);
       } finally {
         server.close();
       }
@@ -76,8 +81,8 @@ describe('asking every endpoint', function () {
   }
 });
 
-/** The service with one fault: answers about projects are spoilt where they were a success, all else is as it is. */
-async function spoilt(world: World, fault: Fault): Promise<{ server: Server; url: string }> {
+/** Starts a proxy to the service that modifies successful responses about projects. */
+async function startFaultyProxy(world: World, fault: Fault): Promise<{ server: Server; url: string }> {
   const server = createServer((request, response) => {
     const { 'x-api-key': given } = request.headers;
     const key = fault.credential === 'always the key' ? world.installation.api_key : given;
@@ -87,10 +92,10 @@ async function spoilt(world: World, fault: Fault): Promise<{ server: Server; url
         const type = received.headers.get('content-type') ?? 'text/plain';
         const whole = { status: received.status, type, body: await received.text() };
         const isTouched = request.url?.startsWith('/api/v1/projects') && whole.status === 200;
-        const { status, type: said, body } = isTouched ? fault.spoil(whole) : whole;
-        response.writeHead(status, { 'Content-Type': said }).end(body);
+        const { status, type: contentType, body } = isTouched ? fault.modify(whole) : whole;
+        response.writeHead(status, { 'Content-Type': contentType }).end(body);
       })
-      // TRACE can't be passed on.
+      // TRACE cannot be forwarded.
       .catch(() => response.writeHead(405).end());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,4 +1,4 @@
-"""Leads every address that requests name to this machine, so that fuzzing sends nothing to anybody else."""
+"""Redirects every URL in a request body to this machine, so that fuzzing sends nothing elsewhere."""
 
 import os
 

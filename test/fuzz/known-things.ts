@@ -27,10 +27,10 @@ const OF_WEBHOOKS = [
   'listDeliveries',
 ];
 const OF_DELIVERIES = ['readDelivery', 'retryDelivery'];
-/** Each can be put into the place of another one once. */
+/** Each key can be rotated once. */
 const KEYS_TO_ROTATE = 15;
 
-/** The id of a delivery that has arrived, of a webhook that nothing else touches. */
+/** Returns the id of a successful delivery of a separate webhook. */
 async function arrivedDelivery(world: World, owner: Sent, receiver: Receiver): Promise<string> {
   const events = [{ event: 'issue.created' }];
   const plan = { ...owner, body: { name: 'Reached', url: receiver.url, events } };
@@ -45,8 +45,8 @@ async function arrivedDelivery(world: World, owner: Sent, receiver: Receiver): P
 }
 
 /**
- * For each parameter that names something: what there is. What deletes gets things of its own, so that the rest
- * stays for the others.
+ * Returns existing ids for each path parameter. Operations that delete objects get separate ones, so that the others
+ * still exist for the other operations.
  */
 export async function knownThings(
   { world, cookie, runs, webhook, submit, disabledWebhook }: PopulatedWorkspace,

@@ -5,33 +5,33 @@ import { join } from 'node:path';
 import { pythonTool } from '../../dev/services/python-tools.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 
-/** Who asks: by which of the document's security schemes, with which credential. */
-export type Asker = { scheme: 'apiKey' | 'session'; credential: string };
+/** The security scheme and the credential of the requests. */
+export type Caller = { scheme: 'apiKey' | 'session'; credential: string };
 
 export type Fuzzing = {
-  /** Where the service is; its OpenAPI document is taken from there. */
+  /** The URL of the service, which also serves the OpenAPI document. */
   url: string;
-  asker: Asker;
-  /** The only operations that are tried, by their ids; all where not given. */
+  caller: Caller;
+  /** The ids of the tested operations; all by default. */
   only?: readonly string[];
-  /** Operations that are left out. */
+  /** The ids of operations that are not tested. */
   without?: readonly string[];
-  /** Things that exist: most requests with this parameter name one of them. Keys are `operationId path.name`. */
+  /** Existing ids, which most requests with this parameter use. Keys are `operationId path.name`. */
   known?: Readonly<Record<string, readonly string[]>>;
   phases: readonly ('examples' | 'coverage' | 'fuzzing' | 'stateful')[];
   /** Requests for each operation and phase. */
   examples: number;
   seed: number;
-  /** Stays within this many minutes, or has failed. */
+  /** The time limit, after which the run fails. */
   minutes: number;
-  /** Where addresses to send to lead, so that nothing leaves the machine: `http://127.0.0.1:<port>`. */
+  /** The host of all URLs in requests, so that nothing leaves the machine: `http://127.0.0.1:<port>`. */
   sendTo: string;
 };
 
-/** What came of it: `passed`, and what the tool wrote. */
+/** The result, and the output of the tool. */
 export type Found = { passed: boolean; output: string };
 
-/** What every answer is held to. */
+/** The checks of every response. */
 const CHECKS = [
   'not_a_server_error',
   'status_code_conformance',
@@ -43,18 +43,18 @@ const CHECKS = [
   'allow_header_conformance',
   'use_after_free',
 ];
-/** How often a parameter names something that exists. */
+/** The probability that a parameter is an existing id. */
 const KNOWN_OFTEN = 0.7;
 const LONGEST_REQUEST_S = 65;
 
-/** Lets Schemathesis ask the service everything that its OpenAPI document speaks of, and hold each answer against it. */
+/** Tests the operations of the OpenAPI document with Schemathesis, and checks every response. */
 export async function fuzz(fuzzing: Fuzzing): Promise<Found> {
   const program = await pythonTool('schemathesis');
   const folder = mkdtempSync(join(tmpdir(), 'baton-fuzz-'));
   const settings = join(folder, 'schemathesis.toml');
   writeFileSync(settings, settingsOf(fuzzing));
   try {
-    return await run(program, ['--config-file', settings, 'run', ...wordsOf(fuzzing)], {
+    return await run(program, ['--config-file', settings, 'run', ...argumentsOf(fuzzing)], {
       cwd: folder,
       minutes: fuzzing.minutes,
       environment: { BATON_FUZZ_SEND_TO: fuzzing.sendTo },
@@ -64,7 +64,7 @@ export async function fuzz(fuzzing: Fuzzing): Promise<Found> {
   }
 }
 
-function wordsOf({ url, only = [], without = [], phases, examples, seed }: Fuzzing): string[] {
+function argumentsOf({ url, only = [], without = [], phases, examples, seed }: Fuzzing): string[] {
   return [
     `${url}/api/v1/openapi.json`,
     `--url=${url}`,
@@ -85,15 +85,15 @@ function wordsOf({ url, only = [], without = [], phases, examples, seed }: Fuzzi
   ];
 }
 
-/** The settings that have no word on the command line; no secret is told to other processes. */
-function settingsOf({ url, asker, known = {} }: Fuzzing): string {
+/** Returns the settings without a command line option, and the credential, which other processes must not see. */
+function settingsOf({ url, caller, known = {} }: Fuzzing): string {
   const hooks = inCheckout('test', 'fuzz', 'hooks.py');
   const lines = [`hooks = ${quoted(hooks)}`, `headers = { Origin = ${quoted(url)} }`];
   const bindings = Object.entries(known).map(([which, values], index) => {
     const [operation = '', parameter = ''] = which.split(' ');
     return { operation, parameter, values, dictionary: `known-${index}` };
   });
-  lines.push('[auth.openapi]', `${asker.scheme} = { api_key = ${quoted(asker.credential)} }`);
+  lines.push('[auth.openapi]', `${caller.scheme} = { api_key = ${quoted(caller.credential)} }`);
   for (const { dictionary, values } of bindings) {
     lines.push(`[dictionaries.${dictionary}]`, `values = [${values.map(quoted).join(', ')}]`);
   }
@@ -108,14 +108,14 @@ function settingsOf({ url, asker, known = {} }: Fuzzing): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A string as TOML writes it; JSON's form is one that it knows. */
+/** Returns a string in TOML, which accepts the notation of JSON. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
 function run(
   program: string,
-  words: string[],
+  args: string[],
   { cwd, minutes, environment }: { cwd: string; minutes: number; environment: Record<string, string> },
 ): Promise<Found> {
   const options = {
@@ -125,7 +125,7 @@ function run(
     maxBuffer: 64 * 1024 * 1024,
   };
   return new Promise((resolve) => {
-    execFile(program, words, options, (error, stdout, stderr) => {
+    execFile(program, args, options, (error, stdout, stderr) => {
       resolve({ passed: error === null, output: `${stdout}${stderr}` });
     });
   });

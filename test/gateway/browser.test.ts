@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { openPage, withPage } from '../support/browser.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
-describe('the browser of the tests', function () {
+describe('the test browser', function () {
   let site: Receiver;
   before(async () => {
     site = await startReceiver();
@@ -14,7 +14,7 @@ describe('the browser of the tests', function () {
   });
   after(() => site.close());
 
-  it('shows a page and keeps what it complains of', async () => {
+  it('opens a page and collects its console errors', async () => {
     await withPage(async (page, errors) => {
       await page.goto(site.url);
       assert.equal(await page.title(), 'A page');
@@ -22,7 +22,7 @@ describe('the browser of the tests', function () {
     });
   });
 
-  it('begins each page with nothing of another', async () => {
+  it('starts each page without data of another', async () => {
     const first = await openPage();
     await first.page.goto(site.url);
     await first.page.evaluate(`localStorage.setItem('seen', 'yes'); document.cookie = 'seen=yes'`);

@@ -8,11 +8,11 @@ import { type Received, useOwnWorld } from '../support/world.ts';
 import { plainAddress } from '../support/following.ts';
 import { eventually } from '../support/eventually.ts';
 
-type Said = Received['json'];
+type Message = Received['json'];
 
-/** Holds a message against its description; answers its name. */
-function checked(said: Said): string {
-  const { type, id: _, ...body } = said;
+/** Parses a message with its schema. Returns its name. */
+function validatedName(message: Message): string {
+  const { type, id: _, ...body } = message;
   if (type === 'event') {
     const { event } = body;
     const schema = { 'delivery.changed': deliveryChanged, 'webhook.changed': webhookChanged }[
@@ -21,17 +21,17 @@ function checked(said: Said): string {
     (schema ?? feedEvent).parse(event);
     return event.type;
   }
-  // A request has an id of its own, which no client of this test asks for.
+  // No client of this test listens, so no message of the type `request` arrives.
   const schema = { ...REPLIES, ...PUSHED }[type as keyof typeof REPLIES];
   assert.ok(schema, `${type} is not described`);
   schema.parse(body);
   return type;
 }
 
-describe('what the channel says is as described', () => {
+describe('the live channel', () => {
   const world = useOwnWorld();
 
-  it('from the first answer to the last words', async () => {
+  it('sends only messages that match their schemas', async () => {
     const token = async () => (await world.send('POST', '/api/v1/tokens')).json.token as string;
     const hook = { name: 'Chat', url: 'http://127.0.0.1:9/', events: [{ event: 'issue.created' }] };
     const webhookId = (await world.send('POST', '/api/v1/webhooks', { body: hook })).json.id;
@@ -40,8 +40,8 @@ describe('what the channel says is as described', () => {
     const room = `workflow:${run}`;
 
     const socket = new WebSocket(plainAddress(world.api.url, await token()));
-    const said: Said[] = [];
-    socket.on('message', (text) => said.push(JSON.parse((text as Buffer).toString())));
+    const messages: Message[] = [];
+    socket.on('message', (text) => messages.push(JSON.parse((text as Buffer).toString())));
     await once(socket, 'open');
     for (const message of [
       { type: 'join', room, after: 0, id: 'mine' },
@@ -52,18 +52,18 @@ describe('what the channel says is as described', () => {
     ]) {
       socket.send(JSON.stringify(message));
     }
-    await eventually('the run has ended', () => said.some(({ event }) => event?.type === 'run.ended'));
+    await eventually('the run has ended', () => messages.some(({ event }) => event?.type === 'run.ended'));
     await world.send('PATCH', `/api/v1/webhooks/${webhookId}`, { body: { name: 'Other' } });
     await eventually('the webhook has changed', () =>
-      said.some(({ event }) => event?.type === 'webhook.changed'),
+      messages.some(({ event }) => event?.type === 'webhook.changed'),
     );
     socket.send(JSON.stringify({ type: 'leave', room }));
-    await eventually('it has left', () => said.some(({ type }) => type === 'left'));
+    await eventually('the client has left the room', () => messages.some(({ type }) => type === 'left'));
     await world.api.close();
-    await eventually('the last words', () => said.at(-1)?.type === 'closed');
+    await eventually('the closing message arrives', () => messages.at(-1)?.type === 'closed');
 
-    assert.equal(said[0].id, 'mine');
-    const names = new Set(said.map(checked));
+    assert.equal(messages[0].id, 'mine');
+    const names = new Set(messages.map(validatedName));
     for (const name of ['joined', 'refused', 'renewed', 'left', 'closed', 'step.progress', 'run.ended'])
       assert.ok(names.has(name), name);
   });

@@ -16,10 +16,10 @@ import { startViewer, type Viewer } from '../support/viewer.ts';
 
 const RUNS = 50;
 const AT_ONCE = 6;
-/** How often a viewer breaks off, at most, and after each event how likely. */
+/** A viewer disconnects at most `max` times, after each event with this probability. */
 const BREAKS = { max: 3, probability: 0.1 };
 
-describe('every kind of client gets every event of a run once and in order', function () {
+describe('every kind of client', function () {
   this.timeout(240_000);
   let world: World;
   let receiver: Receiver;
@@ -47,10 +47,10 @@ describe('every kind of client gets every event of a run once and in order', fun
     for (const close of closing.toReversed()) await close();
   });
 
-  it(`in ${RUNS} runs over two gateways, with random breaks and returns to either`, async () => {
+  it(`gets every event of ${RUNS} runs once and in order, over two gateways with random reconnects`, async () => {
     const random = createRandom(announcedSeed());
     const viewers: Viewer[] = [];
-    // The first callback of every run fails, so that there are events behind the end.
+    // The first callback of every run fails, so that events follow the end of the run.
     receiver.answering(({ headers }) => (attempts(receiver, headers['x-service-delivery']) > 1 ? 204 : 500));
     const left = Array.from({ length: RUNS }, () => random.fork());
     const lane = async () => {
@@ -59,17 +59,22 @@ describe('every kind of client gets every event of a run once and in order', fun
     await Promise.all(Array.from({ length: AT_ONCE }, lane));
 
     const figures = clients.map(({ name }) => {
-      const those = viewers.filter((viewer) => viewer.client === name);
-      const sum = (of: (viewer: Viewer) => number) => those.reduce((total, one) => total + of(one), 0);
-      return { name, connections: sum((one) => one.connections()), events: sum((one) => one.events.length) };
+      const ofClient = viewers.filter((viewer) => viewer.client === name);
+      const sum = (of: (viewer: Viewer) => number) =>
+        ofClient.reduce((total, viewer) => total + of(viewer), 0);
+      return {
+        name,
+        connections: sum((viewer) => viewer.connections()),
+        events: sum((viewer) => viewer.events.length),
+      };
     });
     for (const { name, connections, events } of figures) {
       console.log(`    ${name}: ${RUNS} runs, ${connections} connections, ${events} events`);
-      assert.ok(connections > RUNS, `${name} came back`);
+      assert.ok(connections > RUNS, `${name} reconnected`);
     }
   });
 
-  /** One run from its submission to its last event, looked at by every kind of client. */
+  /** Plays one run from its submission to its last event, with a viewer of every kind of client. */
   async function oneRun(random: Random): Promise<Viewer[]> {
     const submitted = await world.submit({
       metadata: { rehearsal: rehearsalBy(random) },
@@ -93,9 +98,9 @@ describe('every kind of client gets every event of a run once and in order', fun
     }
   }
 
-  /** Some runs are paused and continued on the way, some are cancelled. */
+  /** Pauses and continues some runs, and cancels others. */
   async function disturb(executionId: string, random: Random): Promise<void> {
-    const steer = (wish: string) => world.send('POST', `/api/v1/tasks/${executionId}/${wish}`);
+    const steer = (action: string) => world.send('POST', `/api/v1/tasks/${executionId}/${action}`);
     const chance = random.next();
     if (chance > 0.4) return;
     await wait(random.whole(100, 1_200));
@@ -105,7 +110,7 @@ describe('every kind of client gets every event of a run once and in order', fun
     await steer('continue');
   }
 
-  /** The feed of a run whose last event is written. */
+  /** Waits for the last event of a run. Returns all its events. */
   async function wholeFeed(executionId: string): Promise<FeedEvent[]> {
     return await eventually(
       `${executionId} has ended`,

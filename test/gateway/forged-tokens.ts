@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 
 type Claims = Record<string, unknown>;
 
-/** Makes tokens from a good one and the key that signed it, so that each is wrong in one thing alone. */
+/** Makes tokens from a valid one and its signing key. Each is wrong in one respect. */
 export function tokenForger(good: string, key: Buffer) {
   const [head = '', claims = '', signature = ''] = good.split('.');
   const header = decoded(head);
@@ -13,25 +13,25 @@ export function tokenForger(good: string, key: Buffer) {
   };
   const seconds = () => Math.floor(Date.now() / 1_000);
   return {
-    /** A good one that is over in so many seconds; below 0 it is over already. */
+    /** Returns a valid token that expires in `lifetime` seconds; one below 0 has expired. */
     endingIn: (lifetime: number) =>
       signed(header, { ...payload, iat: seconds() - 1_000, exp: seconds() + lifetime }),
-    /** Those that nobody may come in with. */
+    /** Tokens that must be rejected. */
     bad: {
       'no token': null,
-      'an empty one': '',
-      'no JWT': 'x',
-      'three words': 'a.b.c',
-      'a very long one': 'x'.repeat(10_000),
-      'half of a good one': good.slice(0, good.length / 2),
+      'an empty token': '',
+      'a text that is not a JWT': 'x',
+      'three parts that are not a JWT': 'a.b.c',
+      'a very long text': 'x'.repeat(10_000),
+      'half of a valid token': good.slice(0, good.length / 2),
       'alg none': `${encoded({ alg: 'none' })}.${claims}.`,
-      'alg none with our key’s id': `${encoded({ ...header, alg: 'none' })}.${claims}.`,
+      'alg none with the id of the key': `${encoded({ ...header, alg: 'none' })}.${claims}.`,
       'another algorithm': signed({ ...header, alg: 'HS512' }, payload),
-      'another signer': signed(header, payload, Buffer.alloc(32, 99)),
-      'an unknown signer': signed({ ...header, kid: 'another' }, payload),
+      'another signing key': signed(header, payload, Buffer.alloc(32, 99)),
+      'an unknown key id': signed({ ...header, kid: 'another' }, payload),
       'changed claims': `${head}.${encoded({ ...payload, scope: 'webhooks:read' })}.${signature}`,
-      'no end': signed(header, { ...payload, exp: undefined }),
-      'a subject that is gone': signed(header, {
+      'no expiry': signed(header, { ...payload, exp: undefined }),
+      'a subject that does not exist': signed(header, {
         ...payload,
         sub: 'user:00000000-0000-7000-8000-000000000000',
       }),

@@ -12,12 +12,12 @@ import type { Service } from '../support/service.ts';
 import { startViewer, type Viewer } from '../support/viewer.ts';
 
 const RUNS = 6;
-/** About eight seconds each, so that a run is under way while a gateway or PostgreSQL is stopped. */
+/** About eight seconds each, so that a run is active while a gateway or PostgreSQL is stopped. */
 const REHEARSAL = { steps: 8, step_ms: 1_000, progress_events: 6 };
 const AWAY_MS = 1_500;
 const NO_BREAKS = { max: 0, probability: 0 };
 
-describe('viewers of two gateways', function () {
+describe('the viewers of two gateways', function () {
   this.timeout(240_000);
   let service: Service;
   let token: string;
@@ -30,31 +30,31 @@ describe('viewers of two gateways', function () {
     for (const part of [service.gateway, service.secondGateway]) await part.stop();
   });
 
-  it('have every event once when one of them is killed in the middle', async () => {
-    const { ids, atFirst, atSecond } = await lookAtRuns();
+  it('get every event once if one gateway is killed', async () => {
+    const { ids, atFirst, atSecond } = await viewRuns();
     await service.gateway.kill();
     await wait(AWAY_MS);
     await service.gateway.start();
     await assertAllHaveAll(ids, [...atFirst, ...atSecond]);
-    for (const viewer of atFirst) assert.ok(viewer.connections() > 1, `${viewer.client} came back`);
+    for (const viewer of atFirst) assert.ok(viewer.connections() > 1, `${viewer.client} reconnected`);
     for (const viewer of atSecond)
       assert.equal(viewer.connections(), 1, `${viewer.client} was not disturbed`);
   });
 
-  it('are told when one of them stops, and have every event once', async () => {
-    const { ids, atFirst, atSecond } = await lookAtRuns();
-    const told = await Promise.all(
+  it('get a message if one gateway stops, and get every event once', async () => {
+    const { ids, atFirst, atSecond } = await viewRuns();
+    const followers = await Promise.all(
       NODE_CLIENTS.map(async (client) => {
         const following = await client.follow(service.gatewayUrls[0], token, ids[0] ?? '');
         return { client, following };
       }),
     );
     const stopping = service.gateway.stop();
-    for (const { client, following } of told) {
+    for (const { client, following } of followers) {
       const code = await following.ended;
-      // Who happens to be between two polls has no way to be told, and finds nobody at the next one.
+      // A client that polls cannot get the message between two polls; its next poll finds no server.
       const isBetweenPolls = code === null && client.name.endsWith('polling alone');
-      assert.ok(code === 'server_stopping' || isBetweenPolls, `${client.name} is told ${code}`);
+      assert.ok(code === 'server_stopping' || isBetweenPolls, `${client.name} gets the code ${code}`);
       await following.disconnect();
     }
     await stopping;
@@ -62,32 +62,32 @@ describe('viewers of two gateways', function () {
     await assertAllHaveAll(ids, [...atFirst, ...atSecond]);
   });
 
-  it('stay and have every event once when the connections that listen to PostgreSQL break', async () => {
-    const { ids, atFirst, atSecond } = await lookAtRuns();
+  it('stay connected and get every event once if the listening PostgreSQL connections break', async () => {
+    const { ids, atFirst, atSecond } = await viewRuns();
     const broken = await withClient(service.databaseUrl, (client) =>
       client.query(
         `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'baton listener'`,
       ),
     );
-    assert.ok((broken.rowCount ?? 0) >= 3, 'the API and both gateways were listening');
+    assert.ok((broken.rowCount ?? 0) >= 3, 'the API and both gateways have listening connections');
     await assertAllHaveAll(ids, [...atFirst, ...atSecond]);
     for (const viewer of [...atFirst, ...atSecond]) assert.equal(viewer.connections(), 1, viewer.client);
   });
 
-  it('stay and have every event once when PostgreSQL is killed and comes back', async () => {
+  it('stay connected and get every event once if PostgreSQL is killed and restarted', async () => {
     const { gateway, secondGateway, postgres } = service;
     const pids = [gateway.pid(), secondGateway.pid()];
-    const { ids, atFirst, atSecond } = await lookAtRuns();
+    const { ids, atFirst, atSecond } = await viewRuns();
     await postgres.kill();
     await wait(AWAY_MS);
     await postgres.start();
     await assertAllHaveAll(ids, [...atFirst, ...atSecond]);
-    assert.ok(gateway.isRunning() && secondGateway.isRunning(), 'the gateways live on');
+    assert.ok(gateway.isRunning() && secondGateway.isRunning(), 'the gateways still run');
     assert.deepEqual([gateway.pid(), secondGateway.pid()], pids);
     for (const viewer of [...atFirst, ...atSecond]) assert.equal(viewer.connections(), 1, viewer.client);
   });
 
-  it('see what is stored while Temporal is away', async () => {
+  it('get the stored events while Temporal is unavailable', async () => {
     const { json } = await service.submit({ metadata: { rehearsal: { ...REHEARSAL, step_ms: 1_500 } } });
     const id = json.execution_id as string;
     await eventually('the run has begun', async () => (await feedOf(id)).length > 4);
@@ -95,7 +95,7 @@ describe('viewers of two gateways', function () {
     const feed = await feedOf(id);
     for (const client of NODE_CLIENTS) {
       const following = await client.follow(service.gatewayUrls[0], token, id, { after: 0 });
-      await eventually(`${client.name} has what is there`, () => following.events.length >= feed.length);
+      await eventually(`${client.name} has all stored events`, () => following.events.length >= feed.length);
       assert.deepEqual(following.events.slice(0, feed.length), feed);
       assert.equal(following.joined.snapshot['state'], 'executing');
       await following.disconnect();
@@ -103,14 +103,14 @@ describe('viewers of two gateways', function () {
     await service.temporal.start();
   });
 
-  /** Runs in the middle, each looked at by all kinds of clients, half of them at each gateway. */
-  async function lookAtRuns(): Promise<{ ids: string[]; atFirst: Viewer[]; atSecond: Viewer[] }> {
+  /** Starts runs with viewers of all kinds of clients, half of them at each gateway. */
+  async function viewRuns(): Promise<{ ids: string[]; atFirst: Viewer[]; atSecond: Viewer[] }> {
     const random = createRandom(announcedSeed());
     const submitted = await Promise.all(
       Array.from({ length: RUNS }, () => service.submit({ metadata: { rehearsal: REHEARSAL } })),
     );
     const ids = submitted.map(({ json }) => json.execution_id as string);
-    const lookAt = (urls: readonly string[], share: number) =>
+    const view = (urls: readonly string[], share: number) =>
       ids.flatMap((executionId, index) =>
         NODE_CLIENTS.filter((_, number) => (number + index) % 2 === share).map((client) =>
           startViewer({
@@ -124,8 +124,8 @@ describe('viewers of two gateways', function () {
           }),
         ),
       );
-    const atFirst = lookAt(service.gatewayUrls, 0);
-    const atSecond = lookAt(service.gatewayUrls.toReversed(), 1);
+    const atFirst = view(service.gatewayUrls, 0);
+    const atSecond = view(service.gatewayUrls.toReversed(), 1);
     await Promise.all([...atFirst, ...atSecond].map((viewer) => viewer.reaches(10)));
     return { ids, atFirst, atSecond };
   }

@@ -11,17 +11,17 @@ import { startGateways } from '../support/gateways.ts';
 import { eventually } from '../support/eventually.ts';
 import { startOwnChannel } from './own-channel.ts';
 
-type Told = Received['json'];
+type Message = Received['json'];
 
-/** One plain connection; `said` is everything that came, in order. */
+/** A plain connection. `messages` holds everything that it received, in order. */
 type Client = {
   socket: WebSocket;
-  said: Told[];
-  ask(type: string, members: object): Promise<Told>;
+  messages: Message[];
+  ask(type: string, members: object): Promise<Message>;
   close(): void;
 };
 
-describe('listening on the live channel', function () {
+describe('a listener on the live channel', function () {
   const world = useWorld();
   let token: string;
   const clients: Client[] = [];
@@ -39,9 +39,9 @@ describe('listening on the live channel', function () {
     (await world.send('POST', '/api/v1/tokens', key ? { key } : {})).json.token;
   const listener = async (members: object = {}, key?: string): Promise<string> => {
     const body = { forward_to: 'http://localhost:4000/hook', ...members };
-    const made = await world.send('POST', '/api/v1/listeners', { body, ...(key ? { key } : {}) });
-    assert.equal(made.status, 201, made.text);
-    return made.json.id;
+    const created = await world.send('POST', '/api/v1/listeners', { body, ...(key ? { key } : {}) });
+    assert.equal(created.status, 201, created.text);
+    return created.json.id;
   };
   const publish = async (count = 1): Promise<void> => {
     const events = Array.from({ length: count }, (_, index) => ({
@@ -52,17 +52,20 @@ describe('listening on the live channel', function () {
   };
   const connect = async (as = token, url = world.api.url): Promise<Client> => {
     const socket = new WebSocket(plainAddress(url, as));
-    const said: Told[] = [];
-    let asked = 0;
-    socket.on('message', (text) => said.push(JSON.parse((text as Buffer).toString())));
+    const messages: Message[] = [];
+    let requestCount = 0;
+    socket.on('message', (text) => messages.push(JSON.parse((text as Buffer).toString())));
     await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
     const client: Client = {
       socket,
-      said,
+      messages,
       async ask(type, members) {
-        const id = `q${++asked}`;
+        const id = `q${++requestCount}`;
         socket.send(JSON.stringify({ type, id, ...members }));
-        return await eventually(`an answer to ${type}`, () => said.find((one) => one.id === id) ?? null);
+        return await eventually(
+          `an answer to ${type}`,
+          () => messages.find((message) => message.id === id) ?? null,
+        );
       },
       close: () => socket.terminate(),
     };
@@ -70,20 +73,23 @@ describe('listening on the live channel', function () {
     return client;
   };
   const endOf = (client: Client) =>
-    eventually('the end', () => client.said.find(({ type }) => type === 'listening_ended') ?? null);
-  const requestsOf = (client: Client) => client.said.filter(({ type }) => type === 'request');
-  const requests = async (client: Client, count: number): Promise<Told[]> =>
+    eventually(
+      'the listening ends',
+      () => client.messages.find(({ type }) => type === 'listening_ended') ?? null,
+    );
+  const requestsOf = (client: Client) => client.messages.filter(({ type }) => type === 'request');
+  const requests = async (client: Client, count: number): Promise<Message[]> =>
     await eventually(`${count} requests`, () => requestsOf(client).length >= count && requestsOf(client));
-  const deliveries = async (webhookId: string): Promise<Told[]> =>
+  const deliveries = async (webhookId: string): Promise<Message[]> =>
     (await world.send('GET', `/api/v1/webhooks/${webhookId}/deliveries`)).json.data;
-  const attemptsOf = async (webhookId: string, status: string): Promise<Told[]> =>
+  const attemptsOf = async (webhookId: string, status: string): Promise<Message[]> =>
     await eventually(`a delivery that is ${status}`, async () => {
       const [found] = await deliveries(webhookId);
       if (found?.status !== status) return null;
       return (await world.send('GET', `/api/v1/deliveries/${found.id}`)).json.attempts;
     });
-  /** A listener with one request under way. */
-  const underWay = async () => {
+  /** Starts a listener with one unanswered request. */
+  const listenerWithRequest = async () => {
     const id = await listener();
     const client = await connect();
     await client.ask('listen', { webhook_id: id });
@@ -92,8 +98,8 @@ describe('listening on the live channel', function () {
     return { id, client, request };
   };
 
-  it('hands requests over and writes answers down', async () => {
-    const { id, client, request } = await underWay();
+  it('receives requests, and its responses are recorded', async () => {
+    const { id, client, request } = await listenerWithRequest();
     assert.equal(request.webhook_id, id);
     assert.equal(request.headers['x-service-delivery'], request.delivery_id);
     assert.ok(!('x-webhook-secret' in request.headers));
@@ -122,10 +128,10 @@ describe('listening on the live channel', function () {
     assert.equal(left[0]?.n, 0);
   });
 
-  it('does so over Socket.IO as well', async () => {
+  it('can use Socket.IO', async () => {
     const id = await listener();
     const socket: Socket = io(world.api.url, { path: CHANNEL_PATH, query: { token }, forceNew: true });
-    const arrived = new Promise<Told>((resolve) => socket.once('request', resolve));
+    const arrived = new Promise<Message>((resolve) => socket.once('request', resolve));
     try {
       const reply = await socket.emitWithAck('listen', { webhook_id: id });
       assert.deepEqual(reply, { ok: true, webhook_id: id });
@@ -143,8 +149,8 @@ describe('listening on the live channel', function () {
     }
   });
 
-  it('gives requests to the newest listener, what the older one has not answered included', async () => {
-    const { id, client, request } = await underWay();
+  it('takes over from an older listener, with its unanswered requests', async () => {
+    const { id, client, request } = await listenerWithRequest();
     const newer = await connect();
     await newer.ask('listen', { webhook_id: id });
     const [again] = await requests(newer, 1);
@@ -161,8 +167,8 @@ describe('listening on the live channel', function () {
     assert.equal(late.code, 'invalid_message');
   });
 
-  it('waits a moment for a listener whose connection was lost', async () => {
-    const { id, client, request } = await underWay();
+  it('gets its unanswered request again after a lost connection', async () => {
+    const { id, client, request } = await listenerWithRequest();
     client.close();
     const back = await connect();
     assert.equal((await back.ask('listen', { webhook_id: id })).type, 'listening');
@@ -173,7 +179,7 @@ describe('listening on the live channel', function () {
     assert.equal(attempts.length, 1);
   });
 
-  it('goes on in another process when the first is killed, with what it had not answered', async () => {
+  it('gets its unanswered requests again if its gateway is killed', async () => {
     const { databaseUrl, taskQueue } = world.configuration;
     const { gateways, close } = await startGateways({ databaseUrl, taskQueue }, 1);
     const [gateway] = gateways;
@@ -182,26 +188,26 @@ describe('listening on the live channel', function () {
     const client = await connect(token, gateway.url);
     await client.ask('listen', { webhook_id: id });
     await publish(3);
-    const asked = await requests(client, 3);
-    const lost = once(client.socket, 'close');
+    const lost = await requests(client, 3);
+    const closed = once(client.socket, 'close');
     process.kill(gateway.pid, 'SIGKILL');
-    await lost;
+    await closed;
     const other = await connect();
     await other.ask('listen', { webhook_id: id });
     const again = await requests(other, 3);
-    const idsOf = (some: Told[]) => some.map((request) => request.id).toSorted();
-    assert.deepEqual(idsOf(again), idsOf(asked));
+    const idsOf = (list: Message[]) => list.map((request) => request.id).toSorted();
+    assert.deepEqual(idsOf(again), idsOf(lost));
     for (const request of again) {
       const answer = { request_id: request.id, status: 200, duration_ms: 1 };
       assert.equal((await other.ask('answer', answer)).in_time, true);
     }
-    await eventually('all to succeed', async () =>
-      (await deliveries(id)).every((one) => one.status === 'succeeded' && one.attempts_count === 1),
+    await eventually('all deliveries succeed', async () =>
+      (await deliveries(id)).every((row) => row.status === 'succeeded' && row.attempts_count === 1),
     );
     await close();
   });
 
-  it('leaves in the table what a slow listener has not taken', async () => {
+  it('leaves requests in the table while it does not read', async () => {
     const id = await listener();
     const client = await connect();
     await client.ask('listen', { webhook_id: id });
@@ -221,7 +227,7 @@ describe('listening on the live channel', function () {
         );
       return rows[0] as { all: number; taken: number };
     };
-    const { taken } = await eventually('all requests', async () => {
+    const { taken } = await eventually('all requests are stored', async () => {
       const now = await waiting();
       return now.all === events && now;
     });
@@ -231,12 +237,12 @@ describe('listening on the live channel', function () {
       assert.ok(Buffer.from(request.body, 'base64').length > text.length);
       await client.ask('answer', { request_id: request.id, status: 204, duration_ms: 1 });
     }
-    await eventually('all to succeed', async () =>
+    await eventually('all deliveries succeed', async () =>
       (await deliveries(id)).every(({ status }) => status === 'succeeded'),
     );
   });
 
-  it('tells the listener at once when its webhook is deleted', async () => {
+  it('gets a message at once if its webhook is deleted', async () => {
     const id = await listener();
     const client = await connect();
     await client.ask('listen', { webhook_id: id });
@@ -245,7 +251,7 @@ describe('listening on the live channel', function () {
     assert.deepEqual(ended, { type: 'listening_ended', webhook_id: id, reason: 'gone' });
   });
 
-  it('keeps a webhook that is listened to alive', async () => {
+  it('keeps its webhook alive', async () => {
     const id = await listener();
     const channel = await startOwnChannel(world, { signMs: 100 });
     const client = await connect(token, channel.url);
@@ -256,13 +262,13 @@ describe('listening on the live channel', function () {
       )[0]?.t;
     const first = await until();
     try {
-      await eventually('a sign', async () => (await until()) > first);
+      await eventually('the time is extended', async () => (await until()) > first);
     } finally {
       await channel.close();
     }
   });
 
-  describe('refuses', () => {
+  describe('is rejected for', () => {
     it("another workspace's webhook", async () => {
       const key = await addWorkspace(world);
       const id = await listener({}, key);
@@ -272,7 +278,7 @@ describe('listening on the live channel', function () {
       assert.equal((await owner.ask('listen', { webhook_id: id })).type, 'listening');
     });
 
-    it('a webhook that is sent to an address, one that is deleted, and one that never was', async () => {
+    it('a webhook with a public URL, a deleted webhook and an unknown webhook', async () => {
       const body = { name: 'Chat', url: 'https://example.com/', events: [{ event: 'issue.created' }] };
       const sent = (await world.send('POST', '/api/v1/webhooks', { body })).json.id;
       const deleted = await listener();
@@ -283,30 +289,30 @@ describe('listening on the live channel', function () {
       }
     });
 
-    it('a token that may only read', async () => {
+    it('a read-only token', async () => {
       const cookie = await world.signIn();
-      const made = await world.send('POST', '/api/v1/keys', {
+      const created = await world.send('POST', '/api/v1/keys', {
         ...world.as(cookie),
         body: { name: 'Reader', scopes: ['webhooks:read'], project_id: world.installation.project_id },
       });
-      const client = await connect(await tokenOf(made.json.key));
+      const client = await connect(await tokenOf(created.json.key));
       const { code, message } = await client.ask('listen', { webhook_id: await listener() });
       assert.deepEqual([code, message], ['forbidden', 'Listening requires the scope webhooks:write.']);
     });
 
     const wrongListens: ReadonlyArray<readonly [string, object]> = [
-      ['no id', {}],
-      ['an id that is none', { webhook_id: 'x' }],
-      ['more than is asked for', { webhook_id: randomUUID(), room: 'x' }],
+      ['without an id', {}],
+      ['with an invalid id', { webhook_id: 'x' }],
+      ['with an unknown member', { webhook_id: randomUUID(), room: 'x' }],
     ];
     for (const [what, members] of wrongListens) {
-      it(`to listen with ${what}`, async () => {
+      it(`a request ${what}`, async () => {
         const client = await connect();
         assert.equal((await client.ask('listen', members)).code, 'invalid_message');
       });
     }
 
-    it('more webhooks on one connection than it may listen to', async () => {
+    it('more than ten webhooks on one connection', async () => {
       const client = await connect();
       const ids: string[] = [];
       for (let count = 0; count < 11; count += 1) ids.push(await listener());
@@ -320,23 +326,23 @@ describe('listening on the live channel', function () {
     });
 
     const wrongAnswers: ReadonlyArray<readonly [string, Record<string, unknown>, RegExp]> = [
-      ['nothing in it', {}, /`status`/],
-      ['a status that is none', { status: 99, duration_ms: 1 }, /`status`/],
-      ['a body that is no base64', { status: 200, duration_ms: 1, body: '%' }, /`body`/],
+      ['no content', {}, /`status`/],
+      ['an invalid status', { status: 99, duration_ms: 1 }, /`status`/],
+      ['a body that is not base64', { status: 200, duration_ms: 1, body: '%' }, /`body`/],
       [
         'a body of more than 64 KiB',
         { status: 200, duration_ms: 1, body: Buffer.alloc(65_537).toString('base64') },
         /at most 65536 bytes/,
       ],
-      ['a header that can be none', { status: 200, duration_ms: 1, headers: { 'a b': 'c' } }, /`headers/],
-      ['a line end in a header', { status: 200, duration_ms: 1, headers: { a: 'b\r\nc: d' } }, /`headers/],
-      ['a failure that is none', { failure: 'status', message: 'no' }, /`failure`/],
-      ['a failure without a word', { failure: 'timeout' }, /`message`/],
-      ['both', { failure: 'timeout', message: 'late', status: 200 }, /status/],
+      ['an invalid header name', { status: 200, duration_ms: 1, headers: { 'a b': 'c' } }, /`headers/],
+      ['a line break in a header', { status: 200, duration_ms: 1, headers: { a: 'b\r\nc: d' } }, /`headers/],
+      ['an unknown failure', { failure: 'status', message: 'no' }, /`failure`/],
+      ['a failure without a message', { failure: 'timeout' }, /`message`/],
+      ['both a failure and a status', { failure: 'timeout', message: 'late', status: 200 }, /status/],
     ];
     for (const [what, members, words] of wrongAnswers) {
-      it(`an answer with ${what}, and waits for a better one`, async () => {
-        const { id, client, request } = await underWay();
+      it(`a response with ${what}, and may send another`, async () => {
+        const { id, client, request } = await listenerWithRequest();
         const refused = await client.ask('answer', { request_id: request.id, ...members });
         assert.equal(refused.code, 'invalid_message');
         assert.match(refused.message, words);
@@ -350,15 +356,15 @@ describe('listening on the live channel', function () {
       });
     }
 
-    it('answers to requests that are unknown, or were sent to somebody else', async () => {
-      const { client, request } = await underWay();
+    it('a response to an unknown request or to a request of another listener', async () => {
+      const { client, request } = await listenerWithRequest();
       const answer = { status: 200, duration_ms: 1 };
       const other = await connect();
-      for (const [who, id] of [
+      for (const [sender, id] of [
         [client, randomUUID()],
         [other, request.id],
       ]) {
-        assert.equal((await who.ask('answer', { ...answer, request_id: id })).code, 'invalid_message');
+        assert.equal((await sender.ask('answer', { ...answer, request_id: id })).code, 'invalid_message');
       }
       assert.equal((await client.ask('answer', { ...answer, request_id: request.id })).in_time, true);
       assert.equal(
@@ -367,7 +373,7 @@ describe('listening on the live channel', function () {
       );
     });
 
-    it('to send the secret in a header', async () => {
+    it('a secret in a header', async () => {
       const id = await listener();
       const body = { include_secret_header: true };
       const changed = await world.send('PATCH', `/api/v1/webhooks/${id}`, { body });
@@ -375,7 +381,7 @@ describe('listening on the live channel', function () {
       assert.equal(changed.json.errors[0].pointer, '/include_secret_header');
     });
 
-    it('addresses that are none, and members that are unknown', async () => {
+    it('an invalid URL or an unknown member', async () => {
       for (const body of [
         {},
         { forward_to: 'localhost:4000' },

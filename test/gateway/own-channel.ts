@@ -8,7 +8,7 @@ import { createChannel } from '../../src/gateway/channel.ts';
 import { createTokens } from '../../src/security/tokens.ts';
 import type { World } from '../support/world.ts';
 
-/** `sockets` counts the connections of TCP that are open. */
+/** `sockets` counts the open TCP connections. */
 type OwnChannel = {
   url: string;
   numbers(): ChannelMetrics;
@@ -16,7 +16,7 @@ type OwnChannel = {
   close(): Promise<void>;
 };
 
-/** Starts the channel of a world once more, with other times than the real one. */
+/** Starts a second channel on the database of a world, with other times than the real one. */
 export async function startOwnChannel(
   world: World,
   times: { stallMs?: number; goodbyeMs?: number; signMs?: number; handshakeMs?: number },

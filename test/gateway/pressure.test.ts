@@ -5,7 +5,7 @@ import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
 import { useWorld } from '../support/world.ts';
 import { feedOf, quietRun, writeEvents } from './quiet-runs.ts';
 
-/** A run whose steps report 1,000 times in half a second each. */
+/** A run whose steps report 1,000 times each in half a second. */
 const BUSY = { steps: 2, step_ms: 500, progress_events: 1_000 };
 const VIEWERS = 20;
 
@@ -23,13 +23,13 @@ describe('a run with many events', () => {
     );
   };
 
-  it('has its reports merged before they are numbered, so that its viewers see few, the latest last', async () => {
+  it('has its reports merged, and viewers get the last one of each step', async () => {
     const { json } = await world.submit({ metadata: { rehearsal: BUSY } });
     const id = json.execution_id as string;
     const [viewer] = (await viewersOf(id, 1)) as [PlainChannel];
     await world.reaches(id, 'completed');
     const feed = await feedOf(world.database, id);
-    await eventually('all is seen', () => viewer.eventsOf(id).length >= feed.length);
+    await eventually('the viewer has all events', () => viewer.eventsOf(id).length >= feed.length);
     assert.deepEqual(viewer.eventsOf(id), feed);
     const reports = feed.filter(({ type }) => type === 'step.progress');
     assert.ok(
@@ -44,7 +44,7 @@ describe('a run with many events', () => {
     await viewer.close();
   });
 
-  it('does not keep the events of another run from its viewers while it goes on', async () => {
+  it('does not block the events of another run', async () => {
     const [flooded, quiet] = [
       await quietRun(world.database, world.installation),
       await quietRun(world.database, world.installation),
@@ -67,7 +67,7 @@ describe('a run with many events', () => {
     }
     const feed = await feedOf(world.database, flooded);
     for (const plain of crowd) {
-      await eventually('the whole flood', () => plain.eventsOf(flooded).length >= feed.length);
+      await eventually('all events arrive', () => plain.eventsOf(flooded).length >= feed.length);
       assert.deepEqual(plain.eventsOf(flooded), feed);
       await plain.close();
     }
@@ -75,7 +75,7 @@ describe('a run with many events', () => {
   });
 });
 
-/** The last report of each step. */
+/** Returns the last report of each step. */
 function lastReports(feed: readonly FeedEvent[]): { at: string; percent: number }[] {
   const last = new Map<string, { at: string; percent: number }>();
   for (const { type, at, data } of feed) {

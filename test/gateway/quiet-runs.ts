@@ -7,8 +7,8 @@ import { newRunRow } from '../support/run-row.ts';
 import type { Installation } from '../../src/runtime/installation.ts';
 
 /**
- * Stores a run in which nothing happens but what is written by hand: its workflow was never started. It was submitted an
- * hour from now, because the reconciler ends or starts older runs without a workflow.
+ * Stores a run without a workflow, so that it has only the events that a test writes. Its creation time is an hour
+ * ahead, because the reconciler ends or starts older runs without a workflow.
  */
 export async function quietRun(database: Database, installation: Installation): Promise<string> {
   const run = newRunRow(installation, { created_at: new Date(Date.now() + 3_600_000) });
@@ -16,7 +16,7 @@ export async function quietRun(database: Database, installation: Installation): 
   return run.id;
 }
 
-/** Writes so many events of about so many bytes each, `together` in one transaction. */
+/** Writes `count` events of about `bytes` bytes each, `together` in one transaction. */
 export async function writeEvents(
   database: Database,
   executionId: string,
@@ -34,7 +34,7 @@ export async function writeEvents(
   }
 }
 
-/** The whole feed, as the table has it. */
+/** Returns all stored events of a run. */
 export function feedOf(database: Database, executionId: string): Promise<FeedEvent[]> {
   return listEventsAfter(database, executionId, 0, 1_000_000);
 }

@@ -15,13 +15,13 @@ import { quietRun } from './quiet-runs.ts';
 import { WAYS, type Replied } from './ways.ts';
 
 const TOKEN_KEY = Buffer.alloc(32, 21);
-/** Small, so that a place that is not given back is missed at once. */
+/** Small, so that a connection that is not released is noticed at once. */
 const PER_TOKEN = 12;
 const OVERALL = 20;
 const JOINS = 3_000;
 const NOBODY = '00000000-0000-7000-8000-000000000000';
 
-describe('the channel refuses', function () {
+describe('the channel', function () {
   const world = useOwnWorld({
     environment: {
       BATON_TOKEN_KEYS: `test:${TOKEN_KEY.toString('base64')}`,
@@ -47,22 +47,25 @@ describe('the channel refuses', function () {
     witness = await openPlain(url, witnessToken);
   });
 
-  /** Whatever was tried: nobody is left behind. */
-  afterEach('the witness is alone', async () => {
-    await eventually('the witness is alone', async () => (await numbers()).connections === 1);
+  /** Checks that every test has closed its connections. */
+  afterEach('count the connections', async () => {
+    await eventually('only the witness is connected', async () => (await numbers()).connections === 1);
   });
-  /** All places are free again, and others are not disturbed. */
+  /** Checks that all connections are released and the witness still gets events. */
   const assertUndisturbed = async () => {
     const { json } = await world.submit({ metadata: { rehearsal: { steps: 1 } } });
     const id = json.execution_id as string;
     await witness.ask({ type: 'join', room: `workflow:${id}`, after: 0 });
-    await eventually('the witness sees a run', () => witness.eventsOf(id).at(-1)?.type === 'run.ended');
+    await eventually(
+      'the witness gets the events of a run',
+      () => witness.eventsOf(id).at(-1)?.type === 'run.ended',
+    );
     await witness.ask({ type: 'leave', room: `workflow:${id}` });
     const free = await Promise.all(Array.from({ length: PER_TOKEN }, () => openPlain(url, token)));
-    await Promise.all(free.map((one) => one.close()));
-    await eventually('the witness is alone again', async () => (await numbers()).connections === 1);
+    await Promise.all(free.map((channel) => channel.close()));
+    await eventually('only the witness is connected', async () => (await numbers()).connections === 1);
   };
-  after('the gateway goes on', async () => {
+  after('check the other connections', async () => {
     try {
       await assertUndisturbed();
     } finally {
@@ -75,17 +78,17 @@ describe('the channel refuses', function () {
     (quietRooms ??= Promise.all(Array.from({ length: MAX_ROOMS + 1 }, () => quietRoom())));
 
   for (const { name, open } of WAYS) {
-    describe(`by ${name}`, () => {
-      after('the gateway goes on', assertUndisturbed);
+    describe(`over ${name}`, () => {
+      after('check the other connections', assertUndisturbed);
 
-      it('whoever has no good token', async () => {
+      it('rejects missing and invalid tokens', async () => {
         for (const [what, bad] of Object.entries(forger.bad)) {
           await assert.rejects(open(url, bad), { message: 'token_invalid' }, what);
         }
         await assert.rejects(open(url, forger.endingIn(-1)), { message: 'token_expired' });
       });
 
-      it('rooms that are not open, the same whether they exist or not', async () => {
+      it('rejects rooms without access, with the same message whether they exist or not', async () => {
         const stranger = await addWorkspace(world);
         const { json: project } = await world.send('GET', '/api/v1/me', { key: stranger });
         const foreign = await world.submit({ project_id: project.project_id }, { key: stranger });
@@ -100,14 +103,14 @@ describe('the channel refuses', function () {
           assert.deepEqual({ ok, code, message }, refusalOf('forbidden'), room);
         }
         await speaker.close();
-        const blind = await open(url, await newToken(await keyWith(world, ['tasks:write'])));
+        const writer = await open(url, await newToken(await keyWith(world, ['tasks:write'])));
         const { json } = await world.submit();
-        const refused = await blind.ask('join', { room: json.websocket_room });
+        const refused = await writer.ask('join', { room: json.websocket_room });
         assert.deepEqual({ ...refused, room: null }, { ...refusalOf('forbidden'), room: null });
-        await blind.close();
+        await writer.close();
       });
 
-      it('rooms that are none', async () => {
+      it('rejects invalid rooms', async () => {
         const speaker = await open(url, token);
         const upper = NOBODY.replace('7', 'A');
         for (const room of [
@@ -140,35 +143,35 @@ describe('the channel refuses', function () {
             { ok: false, code: 'invalid_message' },
             JSON.stringify(body).slice(0, 80),
           );
-          assert.ok((message ?? '').length > 10, 'and says what is wrong');
+          assert.ok((message ?? '').length > 10, 'the message names the fault');
         }
         assert.equal((await speaker.ask('leave', {})).code, 'invalid_message');
         assert.equal(
           (await speaker.ask('leave', { room: `workflow:${NOBODY}` })).ok,
           true,
-          'never in is as good as left',
+          'a room that was never joined can be left',
         );
         await speaker.close();
       });
 
-      it('messages that it does not know', async () => {
+      it('rejects unknown messages', async () => {
         const speaker = await open(url, token);
         for (const type of ['jump', '', 'JOIN', '__proto__', 'constructor', 'toString', 'x'.repeat(1_000)]) {
           const { ok, code, message } = await speaker.ask(type, { room: `workflow:${NOBODY}` });
           assert.deepEqual({ ok, code }, { ok: false, code: 'invalid_message' }, type);
-          assert.ok((message ?? '').length < 200, 'and does not repeat it at length');
+          assert.ok((message ?? '').length < 200, 'the message does not repeat a long type');
         }
         await speaker.close();
       });
 
-      it('a message of 2 MB', async () => {
+      it('closes the connection at a message of 2 MB', async () => {
         const speaker = await open(url, token);
-        speaker.tell('join', { room: 'x'.repeat(2 * 1024 * 1024) });
+        speaker.send('join', { room: 'x'.repeat(2 * 1024 * 1024) });
         await speaker.closed;
         await speaker.close();
       });
 
-      it(`the most of ${JOINS} joins at once`, async () => {
+      it(`rejects most of ${JOINS} joins at once`, async () => {
         const { json } = await world.submit();
         const speaker = await open(url, token);
         const before = (await numbers()).dropped['rate_limited'] ?? 0;
@@ -181,30 +184,33 @@ describe('the channel refuses', function () {
         });
         for (let number = 0; number < JOINS && !isClosed; number += 1) {
           const room = number % 2 === 0 ? json.websocket_room : `workflow:${NOBODY}`;
-          speaker.tell('join', { room }, (reply: Replied) => {
+          speaker.send('join', { room }, (reply: Replied) => {
             const outcome = reply.ok ? 'joined' : (reply.code ?? '');
             codes.set(outcome, (codes.get(outcome) ?? 0) + 1);
             answers += 1;
           });
-          // As a client on a network would: not in one breath.
+          // Like a client on a network, it does not send everything in one tick.
           if (number % 500 === 499) await wait(1);
         }
-        await eventually('each is answered, or that is the end of it', () => isClosed || answers === JOINS);
+        await eventually(
+          'each join has a reply, or the connection is closed',
+          () => isClosed || answers === JOINS,
+        );
         if (isClosed) {
           const code = await closed;
-          // Who polls may be in between two polls when it is ended.
-          const isUntold = code === null && name.endsWith('polling');
-          assert.ok(code === 'rate_limited' || isUntold, `ended with ${code}`);
+          // A client that polls cannot get the code between two polls.
+          const isBetweenPolls = code === null && name.endsWith('polling');
+          assert.ok(code === 'rate_limited' || isBetweenPolls, `ended with ${code}`);
         }
         assert.ok((codes.get('rate_limited') ?? 0) > 0);
-        const told = (await numbers()).dropped['rate_limited'] ?? 0;
-        assert.ok(told - before <= 1, `it is ended ${told - before} times`);
+        const dropped = (await numbers()).dropped['rate_limited'] ?? 0;
+        assert.ok(dropped - before <= 1, `it is ended ${dropped - before} times`);
         const granted = (codes.get('joined') ?? 0) + (codes.get('forbidden') ?? 0);
         assert.ok(granted < JOINS / 2, `${granted} were processed`);
         await speaker.close();
       });
 
-      it('more than 100 rooms', async () => {
+      it('rejects more than 100 rooms', async () => {
         const rooms = await manyQuietRooms();
         const [first = '', ...others] = rooms;
         const speaker = await open(url, token);
@@ -214,46 +220,53 @@ describe('the channel refuses', function () {
         assert.ok(joined.every(({ ok }) => ok));
         const last = others.at(-1) ?? '';
         assert.equal((await speaker.ask('join', { room: last })).code, 'too_many_rooms');
-        assert.equal((await speaker.ask('join', { room: first })).ok, true, 'who is in may join again');
+        assert.equal(
+          (await speaker.ask('join', { room: first })).ok,
+          true,
+          'a joined room can be joined again',
+        );
         await speaker.ask('leave', { room: first });
         assert.equal((await speaker.ask('join', { room: last })).ok, true);
         await speaker.close();
       });
 
-      it('messages that come too fast, for a moment', async () => {
+      it('rejects messages that come too fast, and accepts later ones', async () => {
         const speaker = await open(url, token);
-        const wanted = CHANNEL_MESSAGES.burst + 700;
+        const requested = CHANNEL_MESSAGES.burst + 700;
         const replies = await Promise.all(
-          Array.from({ length: wanted }, () => speaker.ask('leave', { room: `workflow:${NOBODY}` })),
+          Array.from({ length: requested }, () => speaker.ask('leave', { room: `workflow:${NOBODY}` })),
         );
         const refused = replies.filter(({ code }) => code === 'rate_limited').length;
-        assert.ok(refused > 0 && refused <= 700, `${refused} of ${wanted} were refused`);
-        await eventually('it goes on', async () => (await speaker.ask('leave', { room: 'any' })).ok);
+        assert.ok(refused > 0 && refused <= 700, `${refused} of ${requested} were refused`);
+        await eventually(
+          'later messages are accepted',
+          async () => (await speaker.ask('leave', { room: 'any' })).ok,
+        );
         await speaker.close();
       });
 
-      it('more connections than a token may have, until one is over', async () => {
-        const inside = await Promise.all(Array.from({ length: PER_TOKEN }, () => open(url, token)));
+      it('rejects connections above the limit of a token, until one is closed', async () => {
+        const connected = await Promise.all(Array.from({ length: PER_TOKEN }, () => open(url, token)));
         await assert.rejects(open(url, token), { message: 'too_many_connections' });
-        const [first] = inside;
+        const [first] = connected;
         await first?.close();
-        await eventually('there is a place', async () => (await numbers()).connections === PER_TOKEN);
-        inside.push(await open(url, token));
+        await eventually('a connection is released', async () => (await numbers()).connections === PER_TOKEN);
+        connected.push(await open(url, token));
         await assert.rejects(open(url, token), { message: 'too_many_connections' });
-        await Promise.all(inside.map((one) => one.close()));
+        await Promise.all(connected.map((speaker) => speaker.close()));
       });
 
-      it('more connections than the process may have', async () => {
+      it('rejects connections above the limit of the process', async () => {
         const other = await newToken();
-        const inside = await Promise.all([
+        const connected = await Promise.all([
           ...Array.from({ length: PER_TOKEN }, () => open(url, token)),
           ...Array.from({ length: OVERALL - 1 - PER_TOKEN }, () => open(url, forger.endingIn(600))),
         ]);
         await assert.rejects(open(url, other), { message: 'too_many_connections' });
-        await Promise.all(inside.map((one) => one.close()));
+        await Promise.all(connected.map((speaker) => speaker.close()));
       });
 
-      it('to be renewed by a token that is bad, of another project or of somebody else', async () => {
+      it('rejects a renewal with an invalid token or one of another project or principal', async () => {
         const speaker = await open(url, token);
         const renew = (fresh: unknown) => speaker.ask('renew', { token: fresh });
         assert.equal((await renew('x')).code, 'token_invalid');
@@ -268,7 +281,7 @@ describe('the channel refuses', function () {
         await speaker.close();
       });
 
-      it('to go on when the key is revoked', async () => {
+      it('closes the connection if the key is revoked', async () => {
         const owner = await world.signIn();
         const { json: made } = await world.send('POST', '/api/v1/keys', {
           ...world.as(owner),
@@ -282,23 +295,27 @@ describe('the channel refuses', function () {
     });
   }
 
-  it('to go on when the token expires, unless it was renewed, each way', async () => {
+  it('closes connections at the expiry of the token, unless it was renewed', async () => {
     const short = forger.endingIn(4);
     await Promise.all(
       WAYS.map(async ({ name, open }) => {
         const [ending, renewing] = await Promise.all([open(url, short), open(url, short)]);
         assert.equal((await renewing.ask('renew', { token: forger.endingIn(600) })).ok, true, name);
         assert.equal(await ending.closed, 'token_expired', name);
-        assert.equal((await renewing.ask('leave', { room: 'any' })).ok, true, 'the renewed one lives on');
+        assert.equal(
+          (await renewing.ask('leave', { room: 'any' })).ok,
+          true,
+          'the renewed connection stays open',
+        );
         await Promise.all([ending.close(), renewing.close()]);
       }),
     );
   });
 
-  it('by HTTP, in its words, where a plain WebSocket is not let in', async () => {
+  it('rejects a plain WebSocket with an HTTP problem response', async () => {
     const refused = async (bad: string | null): Promise<NotUpgraded> =>
       await openPlain(url, bad).then(
-        () => assert.fail('let in'),
+        () => assert.fail('connected'),
         (error: NotUpgraded) => error,
       );
     for (const [bad, code] of [
@@ -313,15 +330,15 @@ describe('the channel refuses', function () {
       assert.equal(JSON.parse(body).code, code);
       assert.equal(JSON.parse(body).status, 401);
     }
-    const inside = await Promise.all(Array.from({ length: PER_TOKEN }, () => openPlain(url, token)));
+    const connected = await Promise.all(Array.from({ length: PER_TOKEN }, () => openPlain(url, token)));
     const { status, headers, body } = await refused(token);
     assert.equal(status, 429);
     assert.ok(Number(headers['retry-after']) > 0);
     assert.equal(JSON.parse(body).code, 'too_many_connections');
-    await Promise.all(inside.map((one) => one.close()));
+    await Promise.all(connected.map((plain) => plain.close()));
   });
 
-  it('what is no WebSocket, and takes a token as a bearer', async () => {
+  it('rejects other requests, and accepts a bearer token', async () => {
     assert.equal((await fetch(`${url}/ws`)).status, 426);
     assert.equal((await fetch(`${url}/ws?EIO=3&transport=polling&token=${token}`)).status, 400);
     const elsewhere = new WebSocket(`${url.replace('http', 'ws')}/elsewhere?token=${token}`);
@@ -332,7 +349,7 @@ describe('the channel refuses', function () {
     await byHeader.close();
   });
 
-  it('nonsense on a plain WebSocket, each piece with a word, and goes on', async () => {
+  it('replies to invalid messages on a plain WebSocket with an error, and stays open', async () => {
     const plain = await openPlain(url, token);
     const pieces = ['', 'nonsense', '{"type":', '[]', '7', 'null', '"join"', '{}', '{"type":7}', '\u0000'];
     for (const piece of pieces) {
@@ -349,7 +366,7 @@ describe('the channel refuses', function () {
     await plain.close();
   });
 
-  it('nonsense in the packets of Socket.IO', async () => {
+  it('survives invalid Socket.IO packets', async () => {
     const packets = [
       '9',
       '4',
@@ -376,7 +393,7 @@ describe('the channel refuses', function () {
     assert.match(answer.toString(), /^431.*"code":"invalid_message"/, 'an event without a name');
   });
 
-  it('no one a place that was meant for somebody who left before being let in', async () => {
+  it('releases the places of clients that disconnect during the handshake', async () => {
     for (let number = 0; number < 3 * PER_TOKEN; number += 1) {
       const hasty = new WebSocket(socketIoAddress());
       await once(hasty, 'open');
@@ -388,7 +405,7 @@ describe('the channel refuses', function () {
     }
   });
 
-  /** A connection of Socket.IO, of which a test writes the packets itself. */
+  /** Opens a Socket.IO connection on which a test sends raw packets. */
   async function openPackets(): Promise<WebSocket> {
     const raw = new WebSocket(socketIoAddress());
     await once(raw, 'open');
@@ -403,7 +420,7 @@ describe('the channel refuses', function () {
     return `${url.replace('http', 'ws')}/ws?EIO=4&transport=websocket&token=${token}`;
   }
 
-  /** The room of a run in which nothing happens. */
+  /** Returns the room of a run without events. */
   async function quietRoom(): Promise<string> {
     return `workflow:${await quietRun(world.database, world.installation)}`;
   }

@@ -17,13 +17,13 @@ function feed(length: number): FeedEvent[] {
   }));
 }
 
-/** A client that notes what it gets; with `isFull` it takes nothing. */
+/** Creates a client that records the event numbers; with `isFull` its buffer is full. */
 function client() {
-  const got: number[] = [];
-  const state = { got, isFull: false };
+  const received: number[] = [];
+  const state = { received, isFull: false };
   const connection: Connection = {
     id: '',
-    send: (message) => void got.push(JSON.parse(message.plainBytes.toString()).event.seq),
+    send: (message) => void received.push(JSON.parse(message.plainBytes.toString()).event.seq),
     pendingBytes: () => (state.isFull ? CHANNEL_PENDING_BYTES + 1 : 0),
     onceDrained: () => {},
     close: () => {},
@@ -32,7 +32,7 @@ function client() {
 }
 
 describe('the viewers of a run', () => {
-  it('get every event once and in order, whatever is read, however often and in which order', () => {
+  it('get every event once and in order, whatever ranges are read in whatever order', () => {
     for (let seed = 1; seed <= 300; seed += 1) {
       const random = seededNumbers(seed);
       const all = feed(200);
@@ -47,7 +47,7 @@ describe('the viewers of a run', () => {
         if (viewer) room.add(viewer);
         for (const { state } of clients) if (random(20) === 0) state.isFull = !state.isFull;
         for (const waiting of stalled.splice(0)) room.resume(waiting);
-        // A reading may be old, short, or from a place where nobody stands any more.
+        // A read can be outdated, short, or start at a place where no viewer is.
         const after = random(written);
         room.deliver(after, all.slice(after, Math.min(written, after + random(60))));
       }
@@ -56,21 +56,21 @@ describe('the viewers of a run', () => {
       while (room.places.some((place) => place < all.length)) {
         for (const place of room.places) room.deliver(place, all.slice(place, place + 7));
       }
-      for (const [index, { got, from }] of clients.entries()) {
+      for (const [index, { received, from }] of clients.entries()) {
         const expected = all.slice(from).map(({ seq }) => seq);
-        assert.deepEqual(got, expected, `viewer ${index}, seed ${seed}`);
+        assert.deepEqual(received, expected, `viewer ${index}, seed ${seed}`);
       }
     }
   });
 
-  it('stand together once they have come equally far', () => {
+  it('share a place once they have the same events', () => {
     const room = new RunRoom(() => {});
     for (const cursor of [0, 3, 5]) room.add({ connection: client().connection, cursor, isStalled: false });
     room.deliver(0, feed(5));
     assert.deepEqual(room.places, [5]);
   });
 
-  it('are set aside where they stand when they take nothing, and the others go on', () => {
+  it('stay at their place if they do not read, without delaying others', () => {
     const slow = client();
     const quick = client();
     const stalled: Viewer[] = [];
@@ -78,12 +78,12 @@ describe('the viewers of a run', () => {
     slow.state.isFull = true;
     for (const { connection } of [slow, quick]) room.add({ connection, cursor: 0, isStalled: false });
     room.deliver(0, feed(5));
-    assert.deepEqual([slow.got, quick.got], [[1], [1, 2, 3, 4, 5]]);
+    assert.deepEqual([slow.received, quick.received], [[1], [1, 2, 3, 4, 5]]);
     assert.deepEqual(room.places, [5]);
     assert.equal(stalled[0]?.cursor, 1);
   });
 
-  it('leave an empty room behind', () => {
+  it('leave an empty room', () => {
     const room = new RunRoom(() => {});
     const viewer = { connection: client().connection, cursor: 0, isStalled: false };
     room.add(viewer);

@@ -7,12 +7,12 @@ import { eventually } from '../support/eventually.ts';
 import { feedOf, quietRun, writeEvents } from './quiet-runs.ts';
 
 const SLOW = 10;
-/** 40 MB in all, so 400 MB if they were kept for all who do not read. */
+/** 40 MB in all, so 400 MB if the gateway kept them for each client that does not read. */
 const EVENTS = { count: 2_000, bytes: 20_000 };
-/** What ten slow readers may cost: 256 KiB and an event each, what the sockets hold, and room for the collector. */
+/** The limit for ten slow readers: 256 KiB and an event each, the socket buffers, and garbage. */
 const MOST_GROWTH_MB = 100;
 
-describe('a viewer that does not read, beside others', function () {
+describe('a viewer that does not read', function () {
   this.timeout(180_000);
   const world = useWorld();
   let token: string;
@@ -21,7 +21,7 @@ describe('a viewer that does not read, beside others', function () {
   });
   const newRun = () => quietRun(world.database, world.installation);
 
-  describe('at a gateway of its own', () => {
+  describe('at a separate gateway', () => {
     let gateway: GatewayProcess;
     let close: () => Promise<void>;
     before(async () => {
@@ -32,7 +32,7 @@ describe('a viewer that does not read, beside others', function () {
     });
     after(() => close());
 
-    it('costs little memory, slows nobody, and misses nothing when it reads again', async () => {
+    it('costs little memory, delays no other viewer, and gets all events when it reads again', async () => {
       const id = await newRun();
       const quick = await viewerOf(gateway.url, id);
       const slow = await Promise.all(Array.from({ length: SLOW }, () => viewerOf(gateway.url, id)));
@@ -41,7 +41,7 @@ describe('a viewer that does not read, beside others', function () {
       let most = before;
       const watching = setInterval(() => (most = Math.max(most, megabytesOf(gateway.pid))), 100);
       await writeEvents(world.database, id, EVENTS);
-      await eventually('the quick one has all', () => quick.eventsOf(id).length >= EVENTS.count);
+      await eventually('the quick viewer has all events', () => quick.eventsOf(id).length >= EVENTS.count);
       clearInterval(watching);
       assert.ok(most - before < MOST_GROWTH_MB, `the gateway grew from ${before} to ${most} MB`);
       console.log(`      ${SLOW} slow readers, ${EVENTS.count} events: from ${before} to ${most} MB`);
@@ -49,14 +49,14 @@ describe('a viewer that does not read, beside others', function () {
       assert.deepEqual(quick.eventsOf(id), feed);
 
       for (const { socket } of slow) socket.resume();
-      for (const one of slow) {
-        await eventually('all is there', () => one.eventsOf(id).length >= feed.length);
-        assert.deepEqual(one.eventsOf(id), feed);
+      for (const viewer of slow) {
+        await eventually('all events arrive', () => viewer.eventsOf(id).length >= feed.length);
+        assert.deepEqual(viewer.eventsOf(id), feed);
       }
-      await Promise.all([quick, ...slow].map((one) => one.close()));
+      await Promise.all([quick, ...slow].map((viewer) => viewer.close()));
     });
 
-    it('costs little memory when it asks and asks', async () => {
+    it('costs little memory if it sends many requests', async () => {
       const id = await newRun();
       const output = JSON.stringify({ text: 'x'.repeat(200_000) });
       await world.database.em.fork().execute('update task_runs set output = ? where id = ?', [output, id]);
@@ -73,8 +73,8 @@ describe('a viewer that does not read, beside others', function () {
         await witness.ask({ type: 'leave', room: `workflow:${id}` });
         await witness.ask({ type: 'join', room: `workflow:${id}` });
       }
-      console.log(`      ${SLOW} who ask 200 times for 200 KB: from ${before} to ${most} MB`);
-      // The answers of the witness, too, are garbage for a while.
+      console.log(`      ${SLOW} clients that request 200 KB 200 times: from ${before} to ${most} MB`);
+      // The replies to the witness are garbage for a while, too.
       assert.ok(most - before < 2 * MOST_GROWTH_MB, `the gateway grew from ${before} to ${most} MB`);
       for (const plain of asking) plain.socket.terminate();
       await witness.close();

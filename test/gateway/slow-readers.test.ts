@@ -19,44 +19,47 @@ describe('a viewer that does not read', () => {
   });
   const newRun = () => quietRun(world.database, world.installation);
 
-  describe('for longer than it may', () => {
+  describe('until the stall timeout', () => {
     let channel: Awaited<ReturnType<typeof startOwnChannel>>;
     before(async () => {
       channel = await startOwnChannel(world, { stallMs: STALL_MS });
     });
     after(() => channel.close());
 
-    it('is dropped as a slow reader, and comes back with what it has', async () => {
+    it('is dropped as a slow reader, and gets the rest after it reconnects', async () => {
       const id = await newRun();
       const slow = await viewerOf(channel.url, id);
       const quick = await viewerOf(channel.url, id);
       slow.socket.pause();
       await writeEvents(world.database, id, EVENTS);
-      await eventually('it is dropped', () => channel.numbers().dropped.slow_reader === 1);
-      await eventually('it is gone', () => channel.numbers().connections === 1);
+      await eventually('the viewer is dropped', () => channel.numbers().dropped.slow_reader === 1);
+      await eventually('its connection is closed', () => channel.numbers().connections === 1);
       slow.socket.resume();
       await slow.closed;
       const seen = slow.eventsOf(id);
       const feed = await feedOf(world.database, id);
-      assert.deepEqual(seen, feed.slice(0, seen.length), 'it has had the beginning');
+      assert.deepEqual(seen, feed.slice(0, seen.length), 'it has the first events');
       const again = await openPlain(channel.url, token);
       await again.ask({ type: 'join', room: `workflow:${id}`, after: seen.length });
-      await eventually('the rest', () => again.eventsOf(id).length >= feed.length - seen.length);
+      await eventually(
+        'the remaining events arrive',
+        () => again.eventsOf(id).length >= feed.length - seen.length,
+      );
       assert.deepEqual([...seen, ...again.eventsOf(id)], feed);
-      await eventually('the quick one has all', () => quick.eventsOf(id).length >= feed.length);
+      await eventually('the quick viewer has all events', () => quick.eventsOf(id).length >= feed.length);
       assert.deepEqual(quick.eventsOf(id), feed);
-      assert.equal(channel.numbers().dropped.slow_reader, 1, 'and nobody else is dropped');
+      assert.equal(channel.numbers().dropped.slow_reader, 1, 'no other viewer is dropped');
       await Promise.all([again.close(), quick.close()]);
     });
 
-    it('is told so when it reads just in time', async () => {
+    it('gets the reason if it reads in time', async () => {
       const id = await newRun();
       const patient = await startOwnChannel(world, { stallMs: STALL_MS, goodbyeMs: 3_600_000 });
       try {
         const slow = await viewerOf(patient.url, id);
         slow.socket.pause();
         await writeEvents(world.database, id, EVENTS);
-        await eventually('it is dropped', () => patient.numbers().dropped.slow_reader === 1);
+        await eventually('the viewer is dropped', () => patient.numbers().dropped.slow_reader === 1);
         slow.socket.resume();
         const { code, reason } = await slow.closed;
         assert.deepEqual({ code, reason }, { code: 1013, reason: 'slow_reader' });
@@ -68,7 +71,7 @@ describe('a viewer that does not read', () => {
     });
 
     for (const transport of ['websocket', 'polling'] as const) {
-      it(`is dropped by Socket.IO's ${transport}, too`, async () => {
+      it(`is also dropped over Socket.IO's ${transport}`, async () => {
         const id = await newRun();
         const socket = connectSocketIo(channel.url, token, { transports: [transport] });
         const answer = await socket
@@ -78,10 +81,13 @@ describe('a viewer that does not read', () => {
         const dropped = channel.numbers().dropped.slow_reader ?? 0;
         const readOn = stopReading(socket.io.engine.transport);
         await writeEvents(world.database, id, EVENTS);
-        await eventually('it is dropped', () => channel.numbers().dropped.slow_reader === dropped + 1);
-        await eventually('it is gone', () => channel.numbers().connections === 0);
+        await eventually(
+          'the viewer is dropped',
+          () => channel.numbers().dropped.slow_reader === dropped + 1,
+        );
+        await eventually('its connection is closed', () => channel.numbers().connections === 0);
         if (transport === 'websocket') {
-          await eventually('nothing is left of it', async () => (await channel.sockets()) === 0);
+          await eventually('its TCP connection is closed', async () => (await channel.sockets()) === 0);
         }
         readOn();
         socket.disconnect();
@@ -96,7 +102,7 @@ describe('a viewer that does not read', () => {
   }
 });
 
-/** Makes a client of Socket.IO take nothing more, as one does whose machine sleeps; the answer ends that. */
+/** Makes a Socket.IO client stop reading, like one on a sleeping machine. Returns the function that ends this. */
 function stopReading(transport: unknown): () => void {
   const { ws } = transport as { ws?: WebSocket };
   if (ws) {

@@ -4,7 +4,7 @@ import { WAIT_TIMEOUT_MS } from '../support/eventually.ts';
 import { inTime } from '../support/following.ts';
 import { NotUpgraded, openPlain } from '../support/plain-channel.ts';
 
-/** What the channel answers, the same whichever way it is asked. */
+/** A reply of the channel, in the same form for every transport. */
 export type Replied = {
   ok: boolean;
   code?: string;
@@ -14,17 +14,17 @@ export type Replied = {
   [member: string]: any;
 };
 
-/** A connection that asks what a test wants, good or bad. */
+/** A connection that sends valid and invalid requests. */
 export type Speaker = {
   ask(type: string, body: unknown): Promise<Replied>;
-  /** Asks without waiting; `onReply` is called with each answer. */
-  tell(type: string, body: unknown, onReply?: (reply: Replied) => void): void;
-  /** The code with which the channel ended it, or null. */
+  /** Sends without waiting; `onReply` is called with the reply. */
+  send(type: string, body: unknown, onReply?: (reply: Replied) => void): void;
+  /** The code with which the channel closed the connection, or null. */
   closed: Promise<string | null>;
   close(): Promise<void>;
 };
 
-/** One way to speak to the channel. */
+/** One transport of the channel. */
 export type Way = {
   name: string;
   /** @throws Error whose `message` is the channel's code */
@@ -51,14 +51,14 @@ async function openPlainly(url: string, token: string | null): Promise<Speaker> 
     waiting.get(id)?.({ ok: type !== 'refused', ...rest });
     waiting.delete(id);
   });
-  const tell: Speaker['tell'] = (type, body, onReply) => {
+  const send: Speaker['send'] = (type, body, onReply) => {
     const id = `way-${++last}`;
     if (onReply) waiting.set(id, onReply);
     plain.say({ type, id, ...(body as object) });
   };
   return {
-    tell,
-    ask: (type, body) => inTime(`asking to ${type}`, new Promise((resolve) => tell(type, body, resolve))),
+    send,
+    ask: (type, body) => inTime(`asking to ${type}`, new Promise((resolve) => send(type, body, resolve))),
     closed: plain.closed.then(({ reason }) => code ?? (reason || null)),
     close: plain.close,
   };
@@ -85,7 +85,7 @@ async function openSocketIo(
   await inTime('connecting by Socket.IO', connected);
   return {
     ask: (type, body) => socket.timeout(WAIT_TIMEOUT_MS).emitWithAck(type, body),
-    tell: (type, body, onReply) => void socket.emit(type, body, onReply),
+    send: (type, body, onReply) => void socket.emit(type, body, onReply),
     closed: closed.promise,
     async close() {
       socket.disconnect();

@@ -14,12 +14,12 @@ import { plainAddress } from '../support/following.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 
-type Told = Received['json'];
+type Message = Received['json'];
 
-/** One connection of a plain client; `said` is everything that the channel says, in order. */
-type Client = { said: Told[]; say(message: object): void; close(): void };
+/** A connection of a plain client; `messages` holds everything that it received, in order. */
+type Client = { messages: Message[]; send(message: object): void; close(): void };
 
-describe("a webhook's room", function () {
+describe('the room of a webhook', function () {
   const world = useOwnWorld({ worker: false, deliveryWorker: true });
   let receiver: Receiver;
   let token: string;
@@ -52,42 +52,42 @@ describe("a webhook's room", function () {
   };
   const connect = async (as = token): Promise<Client> => {
     const socket = new WebSocket(plainAddress(world.api.url, as));
-    const said: Told[] = [];
-    socket.on('message', (text) => said.push(JSON.parse((text as Buffer).toString())));
+    const messages: Message[] = [];
+    socket.on('message', (text) => messages.push(JSON.parse((text as Buffer).toString())));
     await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
     const client = {
-      said,
-      say: (message: object) => socket.send(JSON.stringify(message)),
+      messages,
+      send: (message: object) => socket.send(JSON.stringify(message)),
       close: () => socket.terminate(),
     };
     clients.push(client);
     return client;
   };
-  const answer = async (client: Client, message: object): Promise<Told> => {
+  const answer = async (client: Client, message: object): Promise<Message> => {
     const id = randomUUID();
-    client.say({ ...message, id });
-    return await eventually('an answer', () => client.said.find((one) => one.id === id) ?? null);
+    client.send({ ...message, id });
+    return await eventually('a reply', () => client.messages.find((received) => received.id === id) ?? null);
   };
-  const join = async (webhookId: string, as?: string): Promise<Client & { joined: Told }> => {
+  const join = async (webhookId: string, as?: string): Promise<Client & { joined: Message }> => {
     const client = await connect(as);
     return { ...client, joined: await answer(client, { type: 'join', room: `webhook:${webhookId}` }) };
   };
-  /** Waits until the client was told that the delivery of an event looks so; answers all that it was told of it. */
-  const told = async (client: Client, eventId: string, looks: (delivery: Told) => boolean) =>
+  /** Waits for an update of an event's delivery that fulfils `matches`. Returns all updates of this delivery. */
+  const deliveryUpdates = async (client: Client, eventId: string, matches: (delivery: Message) => boolean) =>
     await eventually(`the delivery of ${eventId} as expected`, () => {
-      const of = client.said
+      const updates = client.messages
         .filter(({ type, event }) => type === 'event' && event.type === 'delivery.changed')
         .map(({ event }) => event.delivery)
         .filter((delivery) => delivery.event_id === eventId);
-      return of.length > 0 && looks(of.at(-1)) && of;
+      return updates.length > 0 && matches(updates.at(-1)) && updates;
     });
 
-  it('begins with the webhook and its newest deliveries, as the API shows them, without secrets', async () => {
+  it('starts with a snapshot of the webhook and its newest deliveries as in the API, without secrets', async () => {
     const id = await webhook({ secret: 'a secret nobody sees' });
     const first = await publish();
     await receiver.receives(1);
     const list = async () => (await world.send('GET', `/api/v1/webhooks/${id}/deliveries`)).json.data;
-    await eventually('it is recorded', async () => (await list())[0]?.status === 'succeeded');
+    await eventually('the delivery is recorded', async () => (await list())[0]?.status === 'succeeded');
     const { joined } = await join(id);
     assert.equal(joined.type, 'joined');
     assert.equal(joined.last_seq, 0);
@@ -97,12 +97,12 @@ describe("a webhook's room", function () {
     assert.ok(!JSON.stringify(joined).includes('a secret nobody sees'));
   });
 
-  it('tells of deliveries from their beginning to their end, in the form of a list', async () => {
+  it('emits each delivery from its start to its end, in the format of the list', async () => {
     const id = await webhook();
     const viewers = [await join(id), await join(id)];
     const event = await publish();
     for (const viewer of viewers) {
-      const states = await told(viewer, event, ({ status }) => status === 'succeeded');
+      const states = await deliveryUpdates(viewer, event, ({ status }) => status === 'succeeded');
       const last = states.at(-1);
       const { json } = await world.send('GET', `/api/v1/webhooks/${id}/deliveries`);
       assert.deepEqual(last, json.data[0]);
@@ -110,113 +110,113 @@ describe("a webhook's room", function () {
     }
   });
 
-  it('tells of failures and retries by hand', async () => {
+  it('emits failures and manual retries', async () => {
     receiver.answering(503);
     const id = await webhook();
     const viewer = await join(id);
     const event = await publish();
-    const [failed] = (await told(viewer, event, ({ status }) => status === 'retrying')).slice(-1);
+    const [failed] = (await deliveryUpdates(viewer, event, ({ status }) => status === 'retrying')).slice(-1);
     assert.equal(failed.response_status, 503);
     assert.equal(failed.attempts_count, 1);
     assert.ok(failed.next_attempt_at);
     receiver.answering(204);
     await world.send('POST', `/api/v1/deliveries/${failed.id}/retry`);
-    const all = await told(viewer, event, ({ status }) => status === 'succeeded');
+    const all = await deliveryUpdates(viewer, event, ({ status }) => status === 'succeeded');
     assert.equal(all.at(-1).attempts_count, 2);
   });
 
-  it('tells of what is held, recovered and cancelled, and of the webhook with it', async () => {
+  it('emits held, recovered and cancelled deliveries, and the changes of the webhook', async () => {
     receiver.answering(500);
     const id = await webhook();
     const viewer = await join(id);
     const events = [];
     for (let count = 0; count < 11; count += 1) events.push(await publish());
     const lastOfWebhook = () =>
-      viewer.said.findLast(({ event }) => event?.type === 'webhook.changed')?.event.webhook;
-    await eventually('it is disabled', () => lastOfWebhook()?.status === 'disabled');
+      viewer.messages.findLast(({ event }) => event?.type === 'webhook.changed')?.event.webhook;
+    await eventually('the webhook is disabled', () => lastOfWebhook()?.status === 'disabled');
     webhookView.parse(lastOfWebhook());
-    for (const event of events) await told(viewer, event, ({ status }) => status === 'held');
+    for (const event of events) await deliveryUpdates(viewer, event, ({ status }) => status === 'held');
     receiver.answering(204);
     await world.send('PATCH', `/api/v1/webhooks/${id}`, { body: { active: true } });
-    await eventually('it is active', () => lastOfWebhook()?.status === 'active');
+    await eventually('the webhook is active', () => lastOfWebhook()?.status === 'active');
     const body = { since: new Date(0).toISOString(), statuses: ['held'] };
     const recovered = await world.send('POST', `/api/v1/webhooks/${id}/recover`, { body });
     assert.equal(recovered.status, 202, recovered.text);
-    for (const event of events) await told(viewer, event, ({ status }) => status === 'succeeded');
+    for (const event of events) await deliveryUpdates(viewer, event, ({ status }) => status === 'succeeded');
     receiver.answering(500);
     const last = await publish();
-    await told(viewer, last, ({ status }) => status === 'retrying');
+    await deliveryUpdates(viewer, last, ({ status }) => status === 'retrying');
     await world.send('DELETE', `/api/v1/webhooks/${id}`);
-    await told(viewer, last, ({ status }) => status === 'cancelled');
-    await eventually('it is gone', () => lastOfWebhook() === null);
+    await deliveryUpdates(viewer, last, ({ status }) => status === 'cancelled');
+    await eventually('the webhook is deleted', () => lastOfWebhook() === null);
   });
 
-  it('tells of tests, and of what is skipped while the webhook is switched off', async () => {
+  it('emits tests and deliveries that are skipped while the webhook is inactive', async () => {
     const id = await webhook({ active: false });
     const viewer = await join(id);
     const skipped = await publish();
-    const [row] = await told(viewer, skipped, ({ status }) => status === 'skipped');
+    const [row] = await deliveryUpdates(viewer, skipped, ({ status }) => status === 'skipped');
     assert.equal(row.test, false);
     const test = await world.send('POST', `/api/v1/webhooks/${id}/test`, {
       body: { event: 'issue.created' },
     });
     assert.equal(test.status, 200, test.text);
-    await eventually('the test is told of', () =>
-      viewer.said.some(
+    await eventually('the test delivery is emitted', () =>
+      viewer.messages.some(
         ({ event }) => event?.delivery?.test === true && event.delivery.status === 'succeeded',
       ),
     );
   });
 
-  it('tells only of its own webhook, and of nothing more to who has left', async () => {
-    const [one, other] = [await webhook(), await webhook()];
-    const viewer = await join(one);
-    const leaver = await join(one);
-    assert.equal((await answer(leaver, { type: 'leave', room: `webhook:${one}` })).type, 'left');
-    const before = leaver.said.length;
+  it('emits only changes of its own webhook, and none to a client that has left', async () => {
+    const [ownId, other] = [await webhook(), await webhook()];
+    const viewer = await join(ownId);
+    const leaver = await join(ownId);
+    assert.equal((await answer(leaver, { type: 'leave', room: `webhook:${ownId}` })).type, 'left');
+    const before = leaver.messages.length;
     const event = await publish();
-    await told(viewer, event, ({ status }) => status === 'succeeded');
-    const about = viewer.said.flatMap((message) => message.event?.webhook_id ?? []);
-    assert.ok(about.length > 0 && about.every((id) => id === one && id !== other));
-    assert.equal(leaver.said.length, before);
+    await deliveryUpdates(viewer, event, ({ status }) => status === 'succeeded');
+    const about = viewer.messages.flatMap((message) => message.event?.webhook_id ?? []);
+    assert.ok(about.length > 0 && about.every((id) => id === ownId && id !== other));
+    assert.equal(leaver.messages.length, before);
   });
 
-  it('catches up when the connection to PostgreSQL was lost', async () => {
+  it('catches up after a lost connection to PostgreSQL', async () => {
     const id = await webhook();
     const viewer = await join(id);
-    await told(viewer, await publish(), ({ status }) => status === 'succeeded');
+    await deliveryUpdates(viewer, await publish(), ({ status }) => status === 'succeeded');
     await sql`
       select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'baton listener' and datname = current_database()
     `.execute(queryBuilderOf(world.database));
     const missed = await publish();
-    await told(viewer, missed, ({ status }) => status === 'succeeded');
-    await told(viewer, await publish(), ({ status }) => status === 'succeeded');
+    await deliveryUpdates(viewer, missed, ({ status }) => status === 'succeeded');
+    await deliveryUpdates(viewer, await publish(), ({ status }) => status === 'succeeded');
   });
 
-  it('costs nothing while nobody is in it: then no listener is told anything', async () => {
+  it('causes no notification while it is empty', async () => {
     const [watched, unwatched] = [await webhook(), await webhook()];
-    const heard = new Set<string>();
+    const notified = new Set<string>();
     const notifications = await startNotifications(
       world.configuration.databaseUrl,
       pino({ level: 'silent' }),
     );
-    notifications.subscribe('deliveries', null, (webhookId) => heard.add(webhookId));
+    notifications.subscribe('deliveries', null, (webhookId) => notified.add(webhookId));
     const viewer = await join(watched);
-    await told(viewer, await publish(), ({ status }) => status === 'succeeded');
-    await eventually('the other one is recorded, too', async () => {
+    await deliveryUpdates(viewer, await publish(), ({ status }) => status === 'succeeded');
+    await eventually('the delivery of the unwatched webhook is recorded', async () => {
       const { json } = await world.send('GET', `/api/v1/webhooks/${unwatched}/deliveries`);
       return json.data[0]?.status === 'succeeded';
     });
-    await eventually('the watched one is heard of', () => heard.has(watched));
-    assert.deepEqual([...heard], [watched]);
+    await eventually('a change of the watched webhook is notified', () => notified.has(watched));
+    assert.deepEqual([...notified], [watched]);
     await notifications.close();
   });
 
   describe('is closed', () => {
     const refusal = async (webhookId: string, as?: string) => (await join(webhookId, as)).joined;
 
-    it('to another workspace, in the same words as where there is none', async () => {
+    it('to another workspace, with the same message as an unknown webhook', async () => {
       const foreign = await refusal(await webhook(), await tokenOf(await addWorkspace(world)));
       const none = await refusal(randomUUID());
       assert.equal(foreign.type, 'refused');
@@ -225,17 +225,17 @@ describe("a webhook's room", function () {
       assert.equal(none.code, 'forbidden');
     });
 
-    it('to tokens without the scope', async () => {
+    it('to a token without the scope', async () => {
       const body = { name: 'Tasks only', project_id: world.installation.project_id, scopes: ['tasks:read'] };
-      const made = await world.send('POST', '/api/v1/keys', {
+      const created = await world.send('POST', '/api/v1/keys', {
         ...world.as(await world.signIn()),
         body,
       });
-      assert.equal(made.status, 201, made.text);
-      assert.equal((await refusal(await webhook(), await tokenOf(made.json.key))).code, 'forbidden');
+      assert.equal(created.status, 201, created.text);
+      assert.equal((await refusal(await webhook(), await tokenOf(created.json.key))).code, 'forbidden');
     });
 
-    it('where the webhook is deleted', async () => {
+    it('if the webhook is deleted', async () => {
       const id = await webhook();
       await world.send('DELETE', `/api/v1/webhooks/${id}`);
       assert.equal((await refusal(id)).code, 'forbidden');

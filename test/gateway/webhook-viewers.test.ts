@@ -6,7 +6,7 @@ import { Message } from '../../src/gateway/message.ts';
 import { WebhookViewer } from '../../src/gateway/webhook-viewers.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** A client that takes nothing until it is told to. */
+/** Creates a client whose buffer stays full until `takesAll` is called. */
 function slowClient() {
   let drained = () => {};
   const client = { pending: 0, sent: 0, closedWith: null as string | null };
@@ -17,19 +17,19 @@ function slowClient() {
     onceDrained: (listener) => void (drained = listener),
     close: (code) => void (client.closedWith = code),
   };
-  return { client, connection, takesAll: () => drained() };
+  return { client, connection, drain: () => drained() };
 }
 
 const message = Message.of('event', { type: 'webhook.changed', webhook_id: 'w', webhook: null });
 
-describe("a viewer in a webhook's room", () => {
+describe('a viewer in the room of a webhook', () => {
   const viewerOf = (connection: Connection) => {
     const viewer = new WebhookViewer('workspace', 'w');
     viewer.follow(connection);
     return viewer;
   };
 
-  it('is owed each delivery once, however often it changes', () => {
+  it('waits for each changed delivery once', () => {
     const viewer = viewerOf(slowClient().connection);
     viewer.owe(['a', 'b']);
     viewer.owe(['b', 'a', 'b']);
@@ -37,7 +37,7 @@ describe("a viewer in a webhook's room", () => {
     assert.ok(viewer.isWaiting);
   });
 
-  it('is owed what changes before it follows', () => {
+  it('waits for the changes that happen before it follows', () => {
     const viewer = new WebhookViewer('workspace', 'w');
     viewer.owe(['a']);
     assert.ok(!viewer.isWaiting);
@@ -45,34 +45,34 @@ describe("a viewer in a webhook's room", () => {
     assert.ok(viewer.isWaiting);
   });
 
-  it('gets nothing more while it takes nothing, and goes on when it has taken what waits', () => {
-    const { client, connection, takesAll } = slowClient();
+  it('gets no messages while its buffer is full, and continues when it is empty', () => {
+    const { client, connection, drain } = slowClient();
     const viewer = viewerOf(connection);
     let resumed = 0;
     client.pending = CHANNEL_PENDING_BYTES + 1;
     assert.ok(!viewer.send(message, 60_000, () => (resumed += 1)));
     viewer.owe(['a']);
     assert.ok(viewer.isStalled && !viewer.isWaiting);
-    takesAll();
+    drain();
     assert.equal(resumed, 1);
     assert.ok(viewer.isWaiting);
     assert.equal(client.closedWith, null);
   });
 
-  it('is dropped when it takes nothing for too long', async () => {
+  it('is dropped if its buffer stays full for too long', async () => {
     const { client, connection } = slowClient();
     client.pending = CHANNEL_PENDING_BYTES + 1;
     viewerOf(connection).send(message, 20, () => {});
-    await eventually('it is dropped', () => client.closedWith === 'slow_reader');
+    await eventually('the viewer is dropped', () => client.closedWith === 'slow_reader');
   });
 
-  it('is told that much has changed where it is owed too much to name', () => {
+  it('is notified of many changes if there are too many to list', () => {
     const viewer = viewerOf(slowClient().connection);
     viewer.owe(Array.from({ length: MAX_PENDING_DELIVERIES + 1 }, (_, index) => String(index)));
     assert.deepEqual([...viewer.owed], [MANY_CHANGED]);
   });
 
-  it('is owed nothing when it has left', () => {
+  it('waits for nothing after it has left', () => {
     const { client, connection } = slowClient();
     const viewer = viewerOf(connection);
     viewer.leave();

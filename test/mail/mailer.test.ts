@@ -14,7 +14,7 @@ describe('the mailer', () => {
     await server.close();
   });
 
-  /** A server of a kind and a mailer with this much before its host. */
+  /** Starts a mail server, and a mailer with this scheme and host. */
   const begin = async (options: MailServerOptions, scheme = 'smtp://', host = '127.0.0.1') => {
     server = await startMailServer(options);
     const { ca } = services().tls;
@@ -23,7 +23,7 @@ describe('the mailer', () => {
   const send = (members = {}) =>
     mailer.send({ to: 'ann@example.com', subject: 'A subject', text: 'A text\n', id: 'some-id', ...members });
 
-  it('sends plain text from the configured address, with an id that is the same in a repeat', async () => {
+  it('sends plain text from the configured address, with the same Message-ID when repeated', async () => {
     await begin({});
     await send({ subject: 'Grüße', text: 'Zeile eins: ✓\n.\nZeile drei\n' });
     await send();
@@ -38,7 +38,7 @@ describe('the mailer', () => {
     assert.match(first?.header('Subject') ?? '', /^=\?UTF-8\?/);
   });
 
-  it('changes to TLS where the server offers it, and signs in', async () => {
+  it('uses STARTTLS if the server offers it, and authenticates', async () => {
     const { cert, key } = services().tls;
     await begin(
       { tls: { cert, key }, user: { name: 'me@x', password: 'p:w/d' } },
@@ -49,14 +49,14 @@ describe('the mailer', () => {
     assert.deepEqual([server.mails[0]?.secure, server.mails[0]?.user], [true, 'me@x']);
   });
 
-  it('speaks TLS from the first byte with smtps', async () => {
+  it('uses TLS from the first byte with smtps', async () => {
     const { cert, key } = services().tls;
     await begin({ tls: { cert, key }, secure: true }, 'smtps://', 'localhost');
     await send();
     assert.equal(server.mails[0]?.secure, true);
   });
 
-  it('does not send to a server whose certificate it does not trust', async () => {
+  it('does not send to a server with an untrusted certificate', async () => {
     const { cert, key } = services().tls;
     await begin({ tls: { cert, key }, secure: true });
     mailer = createMailer({ smtpUrl: `smtps://localhost:${server.port}`, from: FROM });
@@ -64,7 +64,7 @@ describe('the mailer', () => {
     assert.deepEqual(server.mails, []);
   });
 
-  it('says what the server says when a mail is not taken', async () => {
+  it('reports the response of the server if a mail is rejected', async () => {
     await begin({});
     server.refusing(['ann@example.com']);
     await assert.rejects(send(), /550 no such mailbox/);
@@ -74,7 +74,7 @@ describe('the mailer', () => {
     assert.equal(server.mails.length, 1);
   });
 
-  it('is refused with a wrong password, and shows it nowhere', async () => {
+  it('fails with a wrong password, and does not include it in the error', async () => {
     await begin({ user: { name: 'me', password: 'right' } }, 'smtp://me:terribly-wrong@');
     await assert.rejects(send(), (error: Error) => {
       assert.match(error.message, /535/);
@@ -83,14 +83,14 @@ describe('the mailer', () => {
     });
   });
 
-  it('sends no password in clear to another machine', async () => {
-    // Another machine as far as the mailer can tell, though the way to it stays inside this one.
+  it('sends no password without TLS to another machine', async () => {
+    // The mailer treats this address as another machine, but it leads to this one.
     await begin({ user: { name: 'me', password: 'right' } }, 'smtp://me:right@', '[::ffff:127.0.0.1]');
     await assert.rejects(send(), /STARTTLS/);
     assert.deepEqual(server.mails, []);
   });
 
-  it('sends nothing in clear to another machine, unless the URL allows it', async () => {
+  it('sends nothing without TLS to another machine, unless the URL allows it', async () => {
     const elsewhere = '[::ffff:127.0.0.1]';
     await begin({}, 'smtp://', elsewhere);
     await assert.rejects(send(), /STARTTLS/);
@@ -101,7 +101,7 @@ describe('the mailer', () => {
     assert.equal(server.mails.length, 1);
   });
 
-  it('sends to one address, whatever stands in it', async () => {
+  it('sends to one recipient if the address contains a comma', async () => {
     await begin({});
     await send({ to: '"a,b"@example.com' });
     assert.deepEqual(server.mails[0]?.to.length, 1);
@@ -124,7 +124,7 @@ describe('the mail about a disabled webhook', () => {
       'https://baton.example.com',
     );
 
-  it('says which, when, why, what is held, and where to go', () => {
+  it('contains the webhook, time, reason, held deliveries and a link', () => {
     const { subject, text } = mail();
     assert.equal(subject, 'Webhook Orders was disabled');
     for (const part of [
@@ -138,7 +138,7 @@ describe('the mail about a disabled webhook', () => {
     }
   });
 
-  it('lets no name make lines or headers of its own', () => {
+  it('does not allow names to add lines or headers', () => {
     const { subject, text } = mail({
       name: 'A\r\nBcc: evil@example.com\u2028x',
       workspace: 'W\n\nClick here',

@@ -105,7 +105,7 @@ describe('the address guard', () => {
   }
 
   for (const address of ORDINARY) {
-    it(`lets ${address} through`, () => assert.deepEqual(strict.judge(address), { allowed: true }));
+    it(`allows ${address}`, () => assert.deepEqual(strict.judge(address), { allowed: true }));
   }
 
   describe('with allowed ranges', () => {
@@ -122,14 +122,14 @@ describe('the address guard', () => {
       ['169.254.169.254', false],
     ] as const;
     for (const [address, allowed] of verdicts) {
-      it(`${allowed ? 'lets through' : 'refuses'} ${address}`, () => {
+      it(`${allowed ? 'allows' : 'refuses'} ${address}`, () => {
         assert.equal(guard.judge(address).allowed, allowed);
       });
     }
   });
 
   for (const range of ['10.0.0.0/33', '10.0.0/8', 'localhost', '10.0.0.0/', '::1/129', '10.0.0.0/8/8x', '']) {
-    it(`names "${range}" as no range`, () => {
+    it(`rejects "${range}" as an invalid range`, () => {
       assert.throws(() => createAddressGuard([range]), {
         name: 'RangeError',
         message: `"${range}" is not a CIDR range`,
@@ -138,7 +138,7 @@ describe('the address guard', () => {
   }
 });
 
-describe('a URL judged when it is configured', () => {
+describe('the check of a configured URL', () => {
   const strict = createAddressGuard([]);
   const local = createAddressGuard(['127.0.0.0/8']);
   const verdicts = [
@@ -157,8 +157,8 @@ describe('a URL judged when it is configured', () => {
     ['https://8.8.8.8/hook', strict, true],
   ] as const;
   for (const [url, guard, allowed] of verdicts) {
-    const where = guard === local ? ' where loopback is allowed' : '';
-    it(`${allowed ? 'passes' : 'is refused'} for ${url}${where}`, () => {
+    const condition = guard === local ? ' if loopback is allowed' : '';
+    it(`${allowed ? 'allows' : 'refuses'} ${url}${condition}`, () => {
       assert.equal(judgeUrlHost(new URL(url), guard).allowed, allowed);
     });
   }

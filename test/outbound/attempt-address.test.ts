@@ -7,25 +7,25 @@ import { startReceiver } from '../support/receiver.ts';
 import { startProxy, startRawServer } from './raw-server.ts';
 import { post, senders } from './sending.ts';
 
-describe('where an outgoing attempt goes', () => {
+describe('the destination of an outgoing attempt', () => {
   const { sender, cleanUp } = senders();
   const receiver = useReceiver('each test', () => ({ name: 'receiver.test' }));
   afterEach(cleanUp);
 
-  it('is an address of the name, the name staying in Host', async () => {
+  it('is an IP address of the host name, which stays in the Host header', async () => {
     const record = await post(sender({ lookup: async () => ['127.0.0.1'] }), receiver.url);
     assert.deepEqual([record.outcome, record.address], ['succeeded', '127.0.0.1']);
     assert.equal(receiver.requests[0]?.headers.host, `receiver.test:${receiver.port}`);
   });
 
-  it('is the IPv6 address that a URL names', async () => {
+  it('is the IPv6 address in the URL', async () => {
     const ipv6 = await startReceiver({ host: '::1' });
     const record = await post(sender(), ipv6.url);
     await ipv6.close();
     assert.deepEqual([record.outcome, record.address], ['succeeded', '::1']);
   });
 
-  it('is the next address of the name where nothing listens at the first', async () => {
+  it('is the next address of the name if nothing listens on the first', async () => {
     const record = await post(
       sender({ lookup: async () => ['127.0.0.9', '::1', '127.0.0.1'] }),
       receiver.url,
@@ -33,10 +33,10 @@ describe('where an outgoing attempt goes', () => {
     assert.deepEqual([record.outcome, record.address], ['succeeded', '127.0.0.1']);
   });
 
-  it('is the next address where the first stays silent, within the same attempt', async () => {
+  it('is the next address in the same attempt if the first does not respond', async () => {
     const tls = await (await authority).issue({ names: ['receiver.test'] });
     const secure = await startReceiver({ tls, host: '127.0.0.3', name: 'receiver.test' });
-    // Takes the connection, and never shakes hands.
+    // Accepts the connection, but never completes the TLS handshake.
     const silent = await startRawServer(() => {}, { host: '127.0.0.2', port: secure.port });
     const { ca } = await authority;
     const record = await post(sender({ ca, lookup: async () => ['127.0.0.2', '127.0.0.3'] }), secure.url);
@@ -44,12 +44,12 @@ describe('where an outgoing attempt goes', () => {
     await Promise.all([secure.close(), silent.close()]);
   });
 
-  it('is nowhere when all addresses fail', async () => {
+  it('is unreachable if all addresses fail', async () => {
     const record = await post(sender({ lookup: async () => ['127.0.0.8', '127.0.0.9'] }), receiver.url);
     assert.equal(record.failure, 'connection_failed');
   });
 
-  it('is nowhere when the name has no address', async () => {
+  it('is unknown if the name has no address', async () => {
     const unknown: Lookup = async () => {
       throw Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
     };
@@ -59,14 +59,14 @@ describe('where an outgoing attempt goes', () => {
     assert.equal((await post(sender(), 'http://no-such-name.invalid/')).failure, 'lookup_failed');
   });
 
-  it('is nowhere when the look-up takes too long', async () => {
+  it('is unknown if the DNS lookup takes too long', async () => {
     const record = await post(sender({ lookup: () => new Promise(() => {}) }), receiver.url, {
       timeoutMs: 100,
     });
     assert.deepEqual([record.failure, record.message], ['timeout', 'No DNS response within 0.1 s']);
   });
 
-  describe('is judged', () => {
+  describe('is checked', () => {
     it('so that refused addresses are never connected to', async () => {
       const strict = sender({ guard: createAddressGuard([]) });
       for (const url of [`http://127.0.0.1:${receiver.port}`, `http://localhost:${receiver.port}`]) {
@@ -77,7 +77,7 @@ describe('where an outgoing attempt goes', () => {
       assert.equal(receiver.connections(), 0);
     });
 
-    it('without telling which address an internal name has', async () => {
+    it('without revealing the address of an internal name', async () => {
       const record = await post(sender({ lookup: async () => ['10.1.2.3'] }), 'http://intranet.test:8080/');
       assert.deepEqual(
         [record.failure, record.message],
@@ -86,7 +86,7 @@ describe('where an outgoing attempt goes', () => {
       assert.ok(!JSON.stringify(record).includes('10.1.2.3'));
     });
 
-    it('address by address: allowed ones of the same name are used', async () => {
+    it('separately for each address of a name, so that allowed ones are used', async () => {
       const guard = createAddressGuard(['127.0.0.1']);
       const record = await post(
         sender({ guard, lookup: async () => ['10.0.0.1', '127.0.0.2', '127.0.0.1'] }),
@@ -95,7 +95,7 @@ describe('where an outgoing attempt goes', () => {
       assert.deepEqual([record.outcome, record.address], ['succeeded', '127.0.0.1']);
     });
 
-    it('at each attempt anew, kept connections included', async () => {
+    it('again at each attempt, also with kept connections', async () => {
       const answers = [['127.0.0.1'], ['127.0.0.2']];
       const guard = createAddressGuard(['127.0.0.1']);
       const rebinding = sender({ guard, lookup: async () => answers.shift() ?? [] });
@@ -104,7 +104,7 @@ describe('where an outgoing attempt goes', () => {
       assert.equal(receiver.requests.length, 1);
     });
 
-    it('by the one look-up whose addresses are then connected to', async () => {
+    it('in the same lookup that the connection uses', async () => {
       let asked = 0;
       const lookup = async () => [asked++ === 0 ? '127.0.0.1' : '127.0.0.2'];
       const record = await post(sender({ guard: createAddressGuard(['127.0.0.1']), lookup }), receiver.url);
@@ -113,7 +113,7 @@ describe('where an outgoing attempt goes', () => {
   });
 
   describe('through an egress proxy', () => {
-    it('is asked of the proxy as an address, for http as well', async () => {
+    it('is requested from the proxy as an IP address, also for http', async () => {
       const proxy = await startProxy();
       const record = await post(
         sender({ proxy: proxy.url, lookup: async () => ['127.0.0.1'] }),
@@ -125,7 +125,7 @@ describe('where an outgoing attempt goes', () => {
       assert.equal(receiver.requests[0]?.headers.host, `receiver.test:${receiver.port}`);
     });
 
-    it('keeps the name in TLS', async () => {
+    it('keeps its name in TLS', async () => {
       const { ca, issue } = await authority;
       const secure = await startReceiver({
         tls: await issue({ names: ['receiver.test'] }),
@@ -141,7 +141,7 @@ describe('where an outgoing attempt goes', () => {
       assert.deepEqual(proxy.asked, [{ authority: `[::1]:${secure.port}`, authorization }]);
     });
 
-    it('is judged here before the proxy is asked', async () => {
+    it('is checked before the proxy receives a request', async () => {
       const proxy = await startProxy();
       const strict = sender({
         guard: createAddressGuard([]),
@@ -154,7 +154,7 @@ describe('where an outgoing attempt goes', () => {
       assert.deepEqual(proxy.asked, []);
     });
 
-    it('fails where the proxy says no, hangs or is not there', async () => {
+    it('is not reached if the proxy refuses, hangs or is down', async () => {
       const no = await startProxy({ status: 403 });
       const hanging = await startRawServer(() => {});
       const lookup: Lookup = async () => ['127.0.0.1'];
@@ -174,7 +174,7 @@ describe('where an outgoing attempt goes', () => {
       assert.equal(receiver.requests.length, 0);
     });
 
-    it('ignores the ambient HTTPS_PROXY and HTTP_PROXY', async () => {
+    it('is independent of HTTPS_PROXY and HTTP_PROXY', async () => {
       const proxy = await startProxy();
       Object.assign(process.env, { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url, NODE_USE_ENV_PROXY: '1' });
       try {

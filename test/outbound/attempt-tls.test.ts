@@ -30,7 +30,7 @@ describe('an outgoing attempt over TLS', () => {
     return receiver;
   };
 
-  it('succeeds where the added authority signed for the name', async () => {
+  it('succeeds if the configured authority signed the certificate', async () => {
     const receiver = await receiverWith(await authority.issue({ names: ['localhost'] }));
     const record = await post(sender({ ca: authority.ca }), receiver.url);
     assert.equal(record.outcome, 'succeeded', record.message ?? '');
@@ -38,7 +38,7 @@ describe('an outgoing attempt over TLS', () => {
     assert.equal(receiver.requests.length, 1);
   });
 
-  it('succeeds for an address that the certificate is for', async () => {
+  it('succeeds for an IP address in the certificate', async () => {
     const receiver = await receiverWith(await authority.issue({ names: ['127.0.0.1'] }), '127.0.0.1');
     const record = await post(sender({ ca: authority.ca }), receiver.url);
     assert.equal(record.outcome, 'succeeded', record.message ?? '');
@@ -53,7 +53,7 @@ describe('an outgoing attempt over TLS', () => {
     assert.equal(receiver.connections(), 1);
   });
 
-  it('sends again where the receiver has closed the kept connection', async () => {
+  it('sends the request again if the receiver has closed the kept connection', async () => {
     const receiver = await receiverWith(await authority.issue({ names: ['localhost'] }));
     const kept = sender({ ca: authority.ca });
     await post(kept, receiver.url);
@@ -109,7 +109,7 @@ describe('an outgoing attempt over TLS', () => {
     ],
   ];
   for (const [what, make, message, name] of failures) {
-    it(`fails with a certificate ${what}, sending nothing`, async () => {
+    it(`fails with a certificate ${what}, and sends nothing`, async () => {
       const receiver = await receiverWith(await make(), name);
       const record = await post(sender({ ca: authority.ca }), receiver.url);
       assert.deepEqual([record.failure, record.message], ['tls_failed', message]);
@@ -118,13 +118,13 @@ describe('an outgoing attempt over TLS', () => {
     });
   }
 
-  it('does not trust the authority where it was not added', async () => {
+  it('does not trust the authority without configuration', async () => {
     const receiver = await receiverWith(await authority.issue({ names: ['localhost'] }));
     const record = await post(sender(), receiver.url);
     assert.equal(record.failure, 'tls_failed');
   });
 
-  it('checks certificates whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+  it('verifies certificates regardless of NODE_TLS_REJECT_UNAUTHORIZED', async () => {
     const receiver = await receiverWith(await selfSigned({ names: ['localhost'] }));
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
     try {
@@ -134,14 +134,14 @@ describe('an outgoing attempt over TLS', () => {
     }
   });
 
-  it('fails where the other side speaks no TLS', async () => {
+  it('fails if the receiver does not use TLS', async () => {
     const plain = await startReceiver({ name: 'localhost' });
     open.push(plain);
     const record = await post(sender(), plain.url.replace('http:', 'https:'));
     assert.equal(record.failure, 'tls_failed');
   });
 
-  it('fails where the handshake is cut off or hangs', async () => {
+  it('fails if the handshake is interrupted or hangs', async () => {
     const cutting = await startRawServer((socket) => socket.once('data', () => socket.destroy()));
     const silent = await startRawServer(() => {});
     const cut = await post(sender(), `https://localhost:${cutting.port}`);

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { type RawServer, saying, startRawServer } from './raw-server.ts';
+import { type RawServer, respondingWith, startRawServer } from './raw-server.ts';
 import { post, senders } from './sending.ts';
 
 describe('an outgoing attempt', () => {
@@ -18,13 +18,13 @@ describe('an outgoing attempt', () => {
     raw = undefined;
   });
 
-  const postRaw = async (...answer: Parameters<typeof saying>) => {
-    raw = await startRawServer(saying(...answer));
+  const postRaw = async (...answer: Parameters<typeof respondingWith>) => {
+    raw = await startRawServer(respondingWith(...answer));
     return post(sender(), `http://127.0.0.1:${raw.port}/`);
   };
 
   describe('sends', () => {
-    it('the body and the headers as given, and says what came back', async () => {
+    it('the unchanged body and headers, and records the response', async () => {
       receiver.answering((_request, response) => {
         response.writeHead(201, { 'X-Kind': 'one', 'Set-Cookie': ['a=1', 'b=2'] }).end('thanks');
         return undefined;
@@ -63,7 +63,7 @@ describe('an outgoing attempt', () => {
       assert.ok(total_ms >= first_byte_ms);
     });
 
-    it('one connection after another for attempts one after another only once', async () => {
+    it('consecutive requests on one connection', async () => {
       const kept = sender();
       const first = await post(kept, receiver.url);
       const second = await post(kept, receiver.url);
@@ -73,14 +73,14 @@ describe('an outgoing attempt', () => {
       assert.equal(second.address, '127.0.0.1');
     });
 
-    it('side by side on connections of their own', async () => {
+    it('concurrent requests on separate connections', async () => {
       const kept = sender();
       const records = await Promise.all(Array.from({ length: 20 }, () => post(kept, receiver.url)));
       assert.ok(records.every(({ outcome }) => outcome === 'succeeded'));
       assert.equal(new Set(receiver.requests.map(({ connection }) => connection)).size, 20);
     });
 
-    it('a new connection where the other side ended the old one', async () => {
+    it('a request on a new connection if the receiver closed the previous one', async () => {
       receiver.answering((_request, response) => {
         response.writeHead(200, { connection: 'close' }).end();
         return undefined;
@@ -92,7 +92,7 @@ describe('an outgoing attempt', () => {
       assert.equal(receiver.connections(), 2);
     });
 
-    it('once again, on a new connection, when a kept one turns out to be dead', async () => {
+    it('the request again on a new connection if a kept one is dead', async () => {
       const kept = sender();
       await post(kept, receiver.url);
       receiver.answering(({ connection }, response) => (connection === 1 ? cutOff(response) : 204));
@@ -111,7 +111,7 @@ describe('an outgoing attempt', () => {
       assert.equal(receiver.requests.length, 3);
     });
 
-    it('no third time, when the new connection is closed as well', async () => {
+    it('no third request if the new connection is closed as well', async () => {
       const kept = sender();
       await post(kept, receiver.url);
       receiver.closingEarly();
@@ -120,7 +120,7 @@ describe('an outgoing attempt', () => {
       assert.equal(receiver.requests.length, 3);
     });
 
-    it('nothing twice when a new connection is closed', async () => {
+    it('no second request if a new connection is closed', async () => {
       const record = await post(sender(), receiver.closingEarly().url);
       assert.deepEqual([record.failure, record.timings.reconnected], ['connection_closed', undefined]);
       assert.equal(receiver.requests.length, 1);
@@ -131,7 +131,7 @@ describe('an outgoing attempt', () => {
       'HTTP/1.1 100 Continue\r\n\r\n',
       'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok',
     ]) {
-      it(`nothing twice when a kept connection is closed after ${JSON.stringify(begun)}`, async () => {
+      it(`no second request if a kept connection is closed after ${JSON.stringify(begun)}`, async () => {
         let asked = 0;
         raw = await startRawServer((socket) => {
           socket.on('data', () => {
@@ -148,7 +148,7 @@ describe('an outgoing attempt', () => {
       });
     }
 
-    it('once again within the limit of the whole attempt', async () => {
+    it('the second request within the time limit of the attempt', async () => {
       const kept = sender();
       await post(kept, receiver.url);
       receiver.answering(({ connection }, response) => (connection === 1 ? cutOff(response) : undefined));
@@ -161,13 +161,13 @@ describe('an outgoing attempt', () => {
 
   describe('succeeds with', () => {
     for (const status of [200, 201, 202, 204, 206, 299]) {
-      it(`${status}`, async () => {
+      it(`status ${status}`, async () => {
         const record = await post(sender(), receiver.answering(status).url);
         assert.deepEqual([record.outcome, record.response?.status], ['succeeded', status]);
       });
     }
 
-    it('a 200 after 100 Continue and 103 Early Hints', async () => {
+    it('status 200 after 100 Continue and 103 Early Hints', async () => {
       const record = await postRaw(
         'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
       );
@@ -177,7 +177,7 @@ describe('an outgoing attempt', () => {
       );
     });
 
-    it('a 200 after 100 Continue that comes byte by byte, and again on the same connection', async () => {
+    it('status 200 after 100 Continue byte by byte, twice on one connection', async () => {
       const answer =
         'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100 Continue\r\nX: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
       raw = await startRawServer((socket) => {
@@ -202,7 +202,7 @@ describe('an outgoing attempt', () => {
       assert.equal(raw.connections.length, 1);
     });
 
-    it('an answer whose end is the end of the connection', async () => {
+    it('a response that ends with the connection', async () => {
       const record = await postRaw('HTTP/1.0 200 OK\r\n\r\nall of it', { andClose: true });
       assert.deepEqual([record.outcome, record.response?.body.toString()], ['succeeded', 'all of it']);
     });
@@ -210,7 +210,7 @@ describe('an outgoing attempt', () => {
 
   describe('fails with', () => {
     for (const status of [400, 401, 404, 410, 429, 500, 503]) {
-      it(`status ${status}, the answer kept`, async () => {
+      it(`status ${status}, and keeps the response`, async () => {
         receiver.answering((_request, response) => {
           response.writeHead(status).end('why');
           return undefined;
@@ -223,7 +223,7 @@ describe('an outgoing attempt', () => {
     }
 
     for (const status of [301, 302, 303, 307, 308]) {
-      it(`a redirect (${status}), which is not followed`, async () => {
+      it(`a redirect (${status}), and does not follow it`, async () => {
         const elsewhere = await startReceiver();
         receiver.answering((_request, response) => {
           response.writeHead(status, { location: elsewhere.url }).end();
@@ -237,19 +237,19 @@ describe('an outgoing attempt', () => {
       });
     }
 
-    it('a receiver that hangs, when the limit is over', async () => {
-      // On a kept connection, so that the limit is for the answer alone.
+    it('a hanging receiver after the time limit', async () => {
+      // On a kept connection, so that the limit applies to the response alone.
       const kept = sender();
       await post(kept, receiver.url);
       const record = await post(kept, receiver.hanging().url, { timeoutMs: 150 });
       assert.equal(record.failure, 'timeout');
       assert.equal(record.message, 'No complete response within 0.15 s');
       assert.equal(record.response, null);
-      assert.equal(receiver.requests.length, 2, 'a limit that is over is no reason to send again');
+      assert.equal(receiver.requests.length, 2, 'an exceeded limit does not cause a second request');
       assert.ok(record.duration_ms >= 140, `${record.duration_ms} ms`);
     });
 
-    it('an answer that drips past the limit, with what came of it', async () => {
+    it('a response that exceeds the time limit, and keeps its beginning', async () => {
       const kept = sender();
       await post(kept, receiver.url);
       const record = await post(kept, receiver.dripping().url, { timeoutMs: 800 });
@@ -259,7 +259,7 @@ describe('an outgoing attempt', () => {
       assert.match(record.response.body.toString(), /^\.+$/);
     });
 
-    it('headers that drip past the limit', async () => {
+    it('headers that exceed the time limit', async () => {
       raw = await startRawServer((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n');
         const timer = setInterval(() => socket.write('X-More: 1\r\n'), 20);
@@ -275,38 +275,38 @@ describe('an outgoing attempt', () => {
       assert.equal(record.message, 'The connection was closed before a response');
     });
 
-    it('a connection closed in the midst of the body, with what came of it', async () => {
+    it('a connection closed during the body, and keeps its beginning', async () => {
       const record = await post(sender(), receiver.closingEarly('mid-body').url);
       assert.deepEqual([record.outcome, record.failure], ['failed', 'connection_closed']);
       assert.equal(record.response?.body.toString(), 'half of');
       assert.equal(record.response.truncated, true);
     });
 
-    it('a connection closed in the midst of the headers', async () => {
+    it('a connection closed during the headers', async () => {
       const record = await postRaw('HTTP/1.1 200 OK\r\nContent-Le', { andClose: true });
       assert.deepEqual([record.failure, record.response], ['connection_closed', null]);
     });
 
     const broken: ReadonlyArray<readonly [string, string]> = [
-      ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
+      ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
       ['a broken status line', 'HTTP/1.1 abc\r\n\r\n'],
       ['a broken header', 'HTTP/1.1 200 OK\r\nno colon here\r\n\r\n'],
-      ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+      ['two content lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
       ['broken chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
       [
         'another protocol',
         'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
       ],
-      ['endless headers', `HTTP/1.1 200 OK\r\n${'X-Long: y\r\n'.repeat(20_000)}\r\n`],
+      ['too many headers', `HTTP/1.1 200 OK\r\n${'X-Long: y\r\n'.repeat(20_000)}\r\n`],
     ];
     for (const [what, answer] of broken) {
-      it(`an answer that is ${what}`, async () => {
+      it(`an invalid response: ${what}`, async () => {
         const record = await postRaw(answer);
         assert.equal(record.failure, 'invalid_response', record.message ?? '');
       });
     }
 
-    it('an address where nothing listens', async () => {
+    it('a port on which nothing listens', async () => {
       const record = await post(sender(), 'http://127.0.0.1:1');
       assert.equal(record.failure, 'connection_failed');
       assert.equal(record.message, 'Connection refused');
@@ -314,14 +314,14 @@ describe('an outgoing attempt', () => {
     });
 
     for (const url of ['ftp://127.0.0.1/', 'nonsense', 'http://me:secret@127.0.0.1/', '']) {
-      it(`an address that is "${url}", sending nothing`, async () => {
+      it(`the invalid URL "${url}"`, async () => {
         const record = await post(sender(), url);
         assert.equal(record.failure, 'invalid_request');
         assert.doesNotMatch(record.message ?? '', /secret/);
       });
     }
 
-    it('a header that cannot be sent, whose value is not in the message', async () => {
+    it('an invalid header, whose value is not in the message', async () => {
       const record = await post(sender(), receiver.url, {
         headers: { 'X-Webhook-Secret': 'hush\r\nX-More: 1' },
       });
@@ -330,7 +330,7 @@ describe('an outgoing attempt', () => {
       assert.equal(receiver.requests.length, 0);
     });
 
-    it('its caller giving up', async () => {
+    it('an abort by its caller', async () => {
       const control = new AbortController();
       const attempt = post(sender(), receiver.hanging().url, { signal: control.signal });
       await receiver.receives(1);
@@ -338,15 +338,15 @@ describe('an outgoing attempt', () => {
       assert.equal((await attempt).failure, 'aborted');
     });
 
-    it('its caller having given up before', async () => {
+    it('an abort by its caller before the start', async () => {
       const record = await post(sender(), receiver.url, { signal: AbortSignal.abort() });
       assert.equal(record.failure, 'aborted');
       assert.equal(receiver.requests.length, 0);
     });
   });
 
-  describe('keeps of an answer', () => {
-    it('all of it up to the limit', async () => {
+  describe('keeps of a response', () => {
+    it('the whole body up to the size limit', async () => {
       receiver.answering((_request, response) => {
         response.end('x'.repeat(1_024));
         return undefined;
@@ -355,7 +355,7 @@ describe('an outgoing attempt', () => {
       assert.deepEqual([response?.body.length, response?.truncated], [1_024, false]);
     });
 
-    it('no more than the limit: the connection is closed and the status decides', async () => {
+    it('only the size limit, closes the connection, and succeeds by the status', async () => {
       let sent = 0;
       receiver.answering((_request, response) => {
         response.writeHead(200);
@@ -374,7 +374,7 @@ describe('an outgoing attempt', () => {
       assert.ok(sent < 50_000_000);
     });
 
-    it('the status of an endless answer when it is bad', async () => {
+    it('the failed status if the body does not end', async () => {
       receiver.answering((_request, response) => {
         response.writeHead(500);
         response.write('z'.repeat(5_000));
@@ -384,7 +384,7 @@ describe('an outgoing attempt', () => {
       assert.deepEqual([record.failure, record.response?.truncated], ['status', true]);
     });
 
-    it('compressed bytes as they are', async () => {
+    it('the compressed bytes', async () => {
       const bomb = gzipSync(Buffer.alloc(500_000));
       receiver.answering((_request, response) => {
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
@@ -396,7 +396,7 @@ describe('an outgoing attempt', () => {
   });
 });
 
-/** Closes the connection without an answer. */
+/** Closes the connection without a response. */
 function cutOff(response: ServerResponse): undefined {
   response.socket?.destroy();
 }

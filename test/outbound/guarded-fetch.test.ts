@@ -12,7 +12,7 @@ import {
 import { services } from '../support/services.ts';
 import { localGuard } from './sending.ts';
 
-describe('fetch behind the address guard', () => {
+describe('the guarded fetch', () => {
   const open: (() => Promise<unknown>)[] = [];
   let hits = 0;
 
@@ -39,7 +39,7 @@ describe('fetch behind the address guard', () => {
     return made;
   }
 
-  it('reaches what is allowed', async () => {
+  it('reaches an allowed address', async () => {
     const port = await listening(answering('here'));
     const { fetch } = guarded({ lookup: async () => ['127.0.0.1'] });
     const answer = await fetch(`http://agent.example:${port}/x`, { method: 'POST', body: 'y' });
@@ -48,9 +48,9 @@ describe('fetch behind the address guard', () => {
 
   for (const [what, address] of [
     ['a literal address', '127.0.0.1'],
-    ['a name that leads to one', 'agent.example'],
+    ['a name with an address', 'agent.example'],
   ]) {
-    it(`refuses ${what} that is not allowed, before anything is sent`, async () => {
+    it(`refuses ${what} that is not allowed, and sends nothing`, async () => {
       const port = await listening(answering('here'));
       const { fetch } = guarded({ guard: createAddressGuard([]), lookup: async () => ['127.0.0.1'] });
       await assert.rejects(fetch(`http://${address}:${port}/`), {
@@ -61,7 +61,7 @@ describe('fetch behind the address guard', () => {
     });
   }
 
-  it('follows no redirect', async () => {
+  it('does not follow redirects', async () => {
     const target = await listening(answering('inside'));
     const port = await listening(
       createServer((_request, response) =>
@@ -72,7 +72,7 @@ describe('fetch behind the address guard', () => {
     assert.equal(hits, 0);
   });
 
-  it('breaks a response off that is small as sent and too large when decompressed', async () => {
+  it('aborts a small response that is too large when decompressed', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1_048_576));
     const small = gzipSync('a'.repeat(1_000));
     const port = await listening(
@@ -90,7 +90,7 @@ describe('fetch behind the address guard', () => {
     await assert.rejects(response.text(), { kind: 'invalid_response' });
   });
 
-  it('judges the name of a certificate', async () => {
+  it('verifies the name in a certificate', async () => {
     const { ca, cert, key } = services().tls;
     const port = await listening(
       createSecureServer({ cert, key }, (_request, response) => response.end('safe')),
@@ -100,7 +100,7 @@ describe('fetch behind the address guard', () => {
     await assert.rejects(fetch(`https://other.example:${port}/`), { kind: 'tls_failed' });
   });
 
-  it('says what a wrong address is', async () => {
+  it('reports the kind of failure for an invalid URL and a refused connection', async () => {
     await assert.rejects(guarded().fetch('ftp://agent.example/'), { kind: 'invalid_request' });
     const port = await listening(answering('here'));
     await open.pop()?.();

@@ -9,7 +9,7 @@ import { createTestAuthority } from '../support/certificates.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { post, senders } from './sending.ts';
 
-/** Spellings of a host that come to this machine, or to one that is nobody's business. */
+/** Notations of hosts that lead to this machine or to internal addresses. */
 const SPELLINGS: ReadonlyArray<readonly [what: string, host: string]> = [
   ['dotted', '127.0.0.1'],
   ['with a trailing dot', '127.0.0.1.'],
@@ -51,17 +51,17 @@ const SPELLINGS: ReadonlyArray<readonly [what: string, host: string]> = [
   ['percent-encoded in part', 'loc%61lhost'],
 ];
 
-/** What no URL can be made of. */
+/** Hosts that are invalid in a URL. */
 const UNREADABLE = ['127.0.0.1.1', '256.0.0.1', '[::1', '[fe80::1%25eth0]', '0x7g.1', '[::ffff:127.0.0.256]'];
 
-describe('an address in disguise', () => {
+describe('an obfuscated address', () => {
   const { sender, cleanUp } = senders();
   const strict = createAddressGuard([]);
   const receiver = useReceiver();
   afterEach(cleanUp);
 
   for (const [what, host] of SPELLINGS) {
-    it(`is refused at each attempt, and when it is configured: ${host} (${what})`, async () => {
+    it(`is refused in attempts and in the configuration: ${host} (${what})`, async () => {
       const url = `http://${host}:${receiver.port}/`;
       const record = await post(sender({ guard: strict }), url);
       assert.deepEqual([record.failure, record.address], ['address_refused', null], record.message ?? '');
@@ -71,14 +71,14 @@ describe('an address in disguise', () => {
   }
 
   for (const host of UNREADABLE) {
-    it(`is no address at all: ${host}`, async () => {
+    it(`is an invalid request if it cannot be parsed: ${host}`, async () => {
       const record = await post(sender({ guard: strict }), `http://${host}:${receiver.port}/`);
       assert.equal(record.failure, 'invalid_request');
       assert.equal(receiver.connections(), 0);
     });
   }
 
-  it('is refused behind a name, in whatever form the look-up has it', async () => {
+  it('is refused as the result of a lookup, in every notation', async () => {
     const forms = ['::ffff:127.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::1', '::1', 'fe80::1%lo', '127.1', ''];
     for (const form of forms) {
       const record = await post(
@@ -90,7 +90,7 @@ describe('an address in disguise', () => {
     assert.equal(receiver.connections(), 0);
   });
 
-  it('does not hide among good ones: only those are connected to, in their order', async () => {
+  it('is skipped among allowed addresses, which are tried in their order', async () => {
     const guard = createAddressGuard(['127.0.0.1', '127.0.0.9']);
     const addresses = [
       '10.0.0.1',
@@ -104,7 +104,7 @@ describe('an address in disguise', () => {
       sender({ guard, lookup: async () => addresses }),
       receiver.url.replace('127.0.0.1', 'hook.test'),
     );
-    // Nothing listens at the first one that may be tried.
+    // Nothing listens on the first allowed address.
     assert.deepEqual([record.outcome, record.address], ['succeeded', '127.0.0.1'], record.message ?? '');
   });
 
@@ -119,11 +119,11 @@ describe('an address in disguise', () => {
   });
 });
 
-describe('a name with a dot at its end', () => {
+describe('a host name with a trailing dot', () => {
   const { sender, cleanUp } = senders();
   afterEach(cleanUp);
 
-  it('is looked up as it is, and its certificate is checked without the dot', async () => {
+  it('is looked up unchanged, and matches a certificate without the dot', async () => {
     const { ca, issue } = await createTestAuthority();
     const receiver = await startReceiver({ tls: await issue({ names: ['hook.test'] }), name: 'hook.test.' });
     const asked: string[] = [];
@@ -137,7 +137,7 @@ describe('a name with a dot at its end', () => {
     await receiver.close();
   });
 
-  it('goes into TLS without the dot (RFC 6066)', async () => {
+  it('is sent in TLS without the dot (RFC 6066)', async () => {
     const { ca, issue } = await createTestAuthority();
     const names: unknown[] = [];
     const server = createSecureServer(await issue({ names: ['hook.test'] }), (_request, response) => {

@@ -3,17 +3,17 @@ import { once } from 'node:events';
 
 type Family = 'A' | 'AAAA';
 
-/** What is answered for a name: addresses, no such name, a failure of the server, or nothing ever. */
+/** The response for a name: addresses, an unknown name, a failure of the server, or no response. */
 export type NameAnswer = readonly string[] | 'unknown' | 'failing' | 'silent';
 
-/** A real name server, over UDP, that knows what it is told. */
+/** A DNS server over UDP with configurable responses. */
 export type NameServer = {
-  /** For `servers` of a look-up. */
+  /** The value for `servers` of `createLookup`. */
   address: string;
   /** Questions so far, for example `A receiver.test`. */
   questions: readonly string[];
-  /** Sets what is answered from now on; a name that was never told of is `unknown`. */
-  tell(name: string, ipv4: NameAnswer, ipv6?: NameAnswer): void;
+  /** Sets the response for a name from now on; all other names are `unknown`. */
+  setAddresses(name: string, ipv4: NameAnswer, ipv6?: NameAnswer): void;
   close(): Promise<void>;
 };
 
@@ -39,7 +39,7 @@ export async function startNameServer(): Promise<NameServer> {
   return {
     address: `127.0.0.1:${socket.address().port}`,
     questions,
-    tell(name, ipv4, ipv6 = []) {
+    setAddresses(name, ipv4, ipv6 = []) {
       known.set(`A ${name}`, ipv4);
       known.set(`AAAA ${name}`, ipv6);
     },
@@ -57,7 +57,7 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** The question with the answer behind it (RFC 1035, 4.1). */
+/** Returns a message with the question and the answer (RFC 1035, 4.1). */
 function reply(question: Buffer, type: number, answer: Exclude<NameAnswer, 'silent'>): Buffer {
   const addresses = typeof answer === 'string' ? [] : answer;
   const code = answer === 'unknown' ? NAME_UNKNOWN : answer === 'failing' ? SERVER_FAILURE : 0;

@@ -9,13 +9,13 @@ import { startReceiver } from '../support/receiver.ts';
 import { startNameServer, type NameServer } from './name-server.ts';
 import { post, senders } from './sending.ts';
 
-describe('a name', function () {
+describe('the DNS lookup', function () {
   if (process.platform !== 'linux') return;
   let server: NameServer;
   let folder: string;
   let hostsFile: string;
   let asked: string[];
-  let look: Lookup;
+  let lookUp: Lookup;
 
   beforeEach(async () => {
     server = await startNameServer();
@@ -27,95 +27,95 @@ describe('a name', function () {
       if (hostname === 'printer') return ['192.168.1.9'];
       throw Object.assign(new Error('not there'), { code: 'ENOTFOUND' });
     };
-    look = createLookup({ servers: [server.address], hostsFile, system });
+    lookUp = createLookup({ servers: [server.address], hostsFile, system });
   });
   afterEach(async () => {
     await server.close();
     rmSync(folder, { recursive: true });
   });
 
-  it('has all its addresses of the name servers, IPv4 first, asked for anew each time', async () => {
-    server.tell('a.test', ['192.0.2.1', '192.0.2.2'], ['2001:db8::1']);
-    assert.deepEqual(await look('a.test'), ['192.0.2.1', '192.0.2.2', '2001:db8::1']);
-    server.tell('a.test', ['192.0.2.3'], []);
-    assert.deepEqual(await look('a.test'), ['192.0.2.3']);
+  it('returns all addresses of a name, IPv4 first, without caching them', async () => {
+    server.setAddresses('a.test', ['192.0.2.1', '192.0.2.2'], ['2001:db8::1']);
+    assert.deepEqual(await lookUp('a.test'), ['192.0.2.1', '192.0.2.2', '2001:db8::1']);
+    server.setAddresses('a.test', ['192.0.2.3'], []);
+    assert.deepEqual(await lookUp('a.test'), ['192.0.2.3']);
     assert.deepEqual(asked, []);
   });
 
-  it('may have addresses of one family only', async () => {
-    server.tell('four.test', ['192.0.2.1'], 'failing');
-    server.tell('six.test', [], ['2001:db8::6']);
-    assert.deepEqual(await look('four.test'), ['192.0.2.1']);
-    assert.deepEqual(await look('six.test'), ['2001:db8::6']);
+  it('returns the addresses of one family if the other has none', async () => {
+    server.setAddresses('four.test', ['192.0.2.1'], 'failing');
+    server.setAddresses('six.test', [], ['2001:db8::6']);
+    assert.deepEqual(await lookUp('four.test'), ['192.0.2.1']);
+    assert.deepEqual(await lookUp('six.test'), ['2001:db8::6']);
   });
 
-  it('is not kept waiting for an IPv6 answer that does not come', async () => {
-    server.tell('a.test', ['192.0.2.1'], 'silent');
-    assert.deepEqual(await look('a.test'), ['192.0.2.1']);
-    assert.deepEqual(server.questions.toSorted(), ['A a.test', 'AAAA a.test'], 'not asked a second time');
+  it('does not wait for a missing IPv6 response', async () => {
+    server.setAddresses('a.test', ['192.0.2.1'], 'silent');
+    assert.deepEqual(await lookUp('a.test'), ['192.0.2.1']);
+    assert.deepEqual(server.questions.toSorted(), ['A a.test', 'AAAA a.test'], 'the lookup is not repeated');
   });
 
-  it('is looked for in the hosts file first, whatever its case and with a dot at its end', async () => {
-    writeFileSync(hostsFile, '# ours\n::1 Receiver.local # six\n127.0.0.1\treceiver.local  other.local\n');
+  it('reads the hosts file first, regardless of case and a trailing dot', async () => {
+    writeFileSync(hostsFile, '# local\n::1 Receiver.local # six\n127.0.0.1\treceiver.local  other.local\n');
     for (const name of ['receiver.local', 'RECEIVER.local', 'receiver.local.']) {
-      assert.deepEqual(await look(name), ['127.0.0.1', '::1']);
+      assert.deepEqual(await lookUp(name), ['127.0.0.1', '::1']);
     }
-    assert.deepEqual(await look('other.local'), ['127.0.0.1']);
+    assert.deepEqual(await lookUp('other.local'), ['127.0.0.1']);
     writeFileSync(hostsFile, '10.0.0.77 receiver.local\n');
-    assert.deepEqual(await look('receiver.local'), ['10.0.0.77']);
+    assert.deepEqual(await lookUp('receiver.local'), ['10.0.0.77']);
     assert.deepEqual([server.questions, asked], [[], []]);
   });
 
-  it('that the name servers do not know is asked of the system', async () => {
-    assert.deepEqual(await look('printer'), ['192.168.1.9']);
-    await assert.rejects(look('nobody.test'), { code: 'ENOTFOUND' });
+  it('asks the system for a name that the name servers do not know', async () => {
+    assert.deepEqual(await lookUp('printer'), ['192.168.1.9']);
+    await assert.rejects(lookUp('nobody.test'), { code: 'ENOTFOUND' });
     assert.deepEqual(asked, ['printer', 'nobody.test']);
   });
 
-  it('whose servers fail is not asked of the system, which would wait for the same servers', async () => {
-    server.tell('failing.test', 'failing', 'failing');
-    server.tell('half.test', [], 'failing');
-    await assert.rejects(look('failing.test'), { code: 'ESERVFAIL' });
-    await assert.rejects(look('half.test'), { code: 'ESERVFAIL' });
+  it('does not ask the system if the name servers fail', async () => {
+    server.setAddresses('failing.test', 'failing', 'failing');
+    server.setAddresses('half.test', [], 'failing');
+    await assert.rejects(lookUp('failing.test'), { code: 'ESERVFAIL' });
+    await assert.rejects(lookUp('half.test'), { code: 'ESERVFAIL' });
     assert.deepEqual(asked, []);
   });
 
-  it('whose servers are dead holds up no other one', async () => {
+  it('is not delayed by lookups that get no response', async () => {
     const { sender, cleanUp } = senders();
     const receiver = await startReceiver({ name: 'alive.test' });
-    server.tell('alive.test', ['127.0.0.1']);
+    server.setAddresses('alive.test', ['127.0.0.1']);
     const dead = Array.from({ length: 50 }, (_, number) => `dead-${number}.test`);
-    for (const name of dead) server.tell(name, 'silent', 'silent');
-    const ours = sender({ lookup: look });
+    for (const name of dead) server.setAddresses(name, 'silent', 'silent');
+    const client = sender({ lookup: lookUp });
     const givingUp = new AbortController();
     let ended = 0;
     const late = dead.map(async (name) => {
-      const record = await post(ours, `http://${name}/`, { signal: givingUp.signal });
+      const record = await post(client, `http://${name}/`, { signal: givingUp.signal });
       ended += 1;
       return record.failure;
     });
     for (let count = 0; count < 20; count += 1) {
-      assert.equal((await post(ours, receiver.url)).outcome, 'succeeded');
+      assert.equal((await post(client, receiver.url)).outcome, 'succeeded');
     }
-    assert.equal(ended, 0, 'the dead ones are still looked up');
+    assert.equal(ended, 0, 'the lookups without a response are still pending');
     givingUp.abort();
     assert.deepEqual(new Set(await Promise.all(late)), new Set(['aborted']));
     await cleanUp();
     await receiver.close();
   });
 
-  it('is judged anew at each attempt, whatever its time to live says', async () => {
+  it('is repeated for each attempt, regardless of the time to live', async () => {
     const { sender, cleanUp } = senders();
     const receiver = await startReceiver({ name: 'changing.test' });
-    const ours = sender({ lookup: look, guard: createAddressGuard(['127.0.0.1']) });
-    server.tell('changing.test', ['127.0.0.1']);
-    assert.equal((await post(ours, receiver.url)).outcome, 'succeeded');
-    server.tell('changing.test', ['169.254.169.254'], ['fd00::1']);
-    const refused = await post(ours, receiver.url);
+    const client = sender({ lookup: lookUp, guard: createAddressGuard(['127.0.0.1']) });
+    server.setAddresses('changing.test', ['127.0.0.1']);
+    assert.equal((await post(client, receiver.url)).outcome, 'succeeded');
+    server.setAddresses('changing.test', ['169.254.169.254'], ['fd00::1']);
+    const refused = await post(client, receiver.url);
     assert.equal(refused.failure, 'address_refused');
     assert.match(refused.message ?? '', /metadata/);
-    server.tell('changing.test', ['10.0.0.1', '127.0.0.1'], ['::1']);
-    const mixed = await post(ours, receiver.url);
+    server.setAddresses('changing.test', ['10.0.0.1', '127.0.0.1'], ['::1']);
+    const mixed = await post(client, receiver.url);
     assert.deepEqual([mixed.outcome, mixed.address], ['succeeded', '127.0.0.1']);
     await cleanUp();
     await receiver.close();

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 
-/** A TCP server for what no HTTP library would say. `port` is a free one unless given. */
+/** A TCP server for responses that no HTTP library sends. */
 export type RawServer = { port: number; connections: readonly Socket[]; close(): Promise<void> };
 
-/** Starts one that gives each connection to `onConnection`. */
+/** Starts a server that passes each connection to `onConnection`; by default on a free port. */
 export async function startRawServer(
   onConnection: (socket: Socket) => void,
   { host = '127.0.0.1', port = 0 } = {},
@@ -30,8 +30,8 @@ export async function startRawServer(
   };
 }
 
-/** Answers every request with these bytes, as they are. */
-export function saying(answer: string | Buffer, { andClose = false } = {}) {
+/** Responds to every request with exactly these bytes. */
+export function respondingWith(answer: string | Buffer, { andClose = false } = {}) {
   return (socket: Socket) => {
     socket.on('data', () => {
       if (andClose) socket.end(answer);
@@ -41,8 +41,8 @@ export function saying(answer: string | Buffer, { andClose = false } = {}) {
 }
 
 /**
- * A forward proxy that knows only CONNECT; `asked` are the authorities it was asked for, with their headers. `status` is
- * its answer, or what gives one for an authority; `answer` is sent in place of it all, as it is.
+ * Starts a forward proxy that supports only CONNECT. `asked` are the requested authorities, with their credentials.
+ * `status` is the status of the response, or a function of the authority; `answer` replaces the whole response.
  */
 export async function startProxy({
   status = 200,

@@ -6,10 +6,10 @@ import {
 } from '../../src/outbound/attempt.ts';
 import type { AttemptRecord, AttemptRequest } from '../../src/outbound/attempt-record.ts';
 
-/** Loopback allowed, since receivers of tests live there. */
+/** Allows loopback, where the receivers of tests listen. */
 export const localGuard = createAddressGuard(['127.0.0.0/8', '::1/128']);
 
-/** A sender with what tests need, and attempts with a small body and limits. `cleanUp` closes all of them. */
+/** Creates senders with defaults for tests; `cleanUp` closes them. */
 export function senders() {
   const made: OutboundClient[] = [];
   return {
@@ -27,9 +27,9 @@ export function senders() {
 export function post(
   sender: OutboundClient,
   url: string,
-  wish: Partial<AttemptRequest> = {},
+  request: Partial<AttemptRequest> = {},
 ): Promise<AttemptRecord> {
   const body = Buffer.from('{"hello":"there"}');
   const headers = { 'content-type': 'application/json' };
-  return sender.attempt({ url, headers, body, timeoutMs: 30_000, maxResponseBytes: 1_024, ...wish });
+  return sender.attempt({ url, headers, body, timeoutMs: 30_000, maxResponseBytes: 1_024, ...request });
 }

@@ -4,7 +4,7 @@ import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { SPECIAL_IPV4, SPECIAL_IPV6 } from '../../src/outbound/special-addresses.ts';
 import { holds } from './property.ts';
 
-/** An address as the number it is. */
+/** An IP address as a number. */
 type Bits = { value: bigint; width: 32 | 128 };
 
 const GUARD = createAddressGuard([]);
@@ -18,8 +18,8 @@ const v6 = fc.oneof(
   nearEdges(SPECIAL_IPV6.map(([range]) => range)),
 );
 
-describe('the guard, whatever the address', () => {
-  it('refuses what lies in a special range of IPv4, and allows the rest', () => {
+describe('the address guard, for random addresses', () => {
+  it('refuses IPv4 addresses in special ranges, and allows all others', () => {
     holds(
       [v4],
       (value) => {
@@ -29,7 +29,7 @@ describe('the guard, whatever the address', () => {
     );
   });
 
-  it('judges IPv6 addresses that stand for IPv4 by that one, in every way there is to write them', () => {
+  it('judges IPv6 addresses with an embedded IPv4 address by the latter, in every notation', () => {
     const carrier = fc.constantFrom(
       (value: bigint) => (0xffffn << 32n) | value,
       (value: bigint) => (0x64ff9bn << 96n) | value,
@@ -47,7 +47,7 @@ describe('the guard, whatever the address', () => {
     );
   });
 
-  it('judges every other IPv6 address by its own ranges, however it is written', () => {
+  it('judges all other IPv6 addresses by the IPv6 ranges, in every notation', () => {
     holds(
       [v6],
       (value) => {
@@ -60,7 +60,7 @@ describe('the guard, whatever the address', () => {
     );
   });
 
-  it('opens exactly the ranges that are allowed', () => {
+  it('additionally allows exactly the configured ranges', () => {
     const range = fc.record({
       value: fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }),
       bits: fc.integer({ min: 1, max: 32 }),
@@ -77,8 +77,8 @@ describe('the guard, whatever the address', () => {
     );
   });
 
-  it('refuses what is no address', () => {
-    const odd = fc.oneof(
+  it('refuses text that is not an address', () => {
+    const invalid = fc.oneof(
       fc.string(),
       fc.domain(),
       v4.map((value) => String(value)),
@@ -87,7 +87,7 @@ describe('the guard, whatever the address', () => {
       v4.map((value) => dotted(value).replace(/\d+/, (octet) => `0${octet}`)),
     );
     holds(
-      [odd],
+      [invalid],
       (text) => {
         const bare = text.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
         if (/^(\d{1,3}\.){3}\d{1,3}$/.test(bare) && !/(^|\.)0\d/.test(bare)) return;
@@ -99,7 +99,7 @@ describe('the guard, whatever the address', () => {
   });
 });
 
-/** The first and last of each range and their neighbours. */
+/** Returns the first and last address of each range and their neighbours. */
 function nearEdges(ranges: readonly string[]): fc.Arbitrary<bigint> {
   const edges = ranges.flatMap((range) => {
     const { first, last, width } = boundsOf(range);
@@ -123,7 +123,7 @@ function isWithin({ value }: Bits, ranges: readonly (readonly [string, string])[
   });
 }
 
-/** By arithmetic alone, apart from how the guard does it. */
+/** Calculates the bounds of a range independently of the guard. */
 function boundsOf(range: string): { first: bigint; last: bigint; width: 32 | 128 } {
   const [literal = '', bits = ''] = range.split('/');
   const { value, width } = numberOf(literal);
@@ -157,7 +157,7 @@ function dotted(value: bigint): string {
   return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 255n)).join('.');
 }
 
-/** Ways to write an IPv6 address: whole, as short as can be, with its end in decimals, in brackets, with a zone. */
+/** Returns notations of an IPv6 address: full, shortest, in brackets, with a decimal end, with a zone. */
 function spellings(value: bigint): string[] {
   const groups = Array.from({ length: 8 }, (_, index) => (value >> BigInt(112 - 16 * index)) & 0xffffn);
   const whole = groups.map((group) => group.toString(16).padStart(4, '0')).join(':');

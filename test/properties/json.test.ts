@@ -7,24 +7,24 @@ import { holds } from './property.ts';
 
 type Chance = { next(): number };
 
-/** A JSON value whose numbers are all held exactly. */
+/** A JSON value whose numbers are all represented exactly. */
 const json = fc
   .jsonValue({ stringUnit: 'binary', maxDepth: 4 })
   .filter((value) => canonicalJson(value) !== null);
-/** Decides, by turns, how a value is written. */
+/** A random stream that decides how a value is written. */
 const chance = fc
   .infiniteStream(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }))
   .map((stream): Chance => ({ next: () => stream.next().value as number }));
 
-describe('one text for what says the same', () => {
-  it('whatever the order of members, the white space, the escapes and the spelling of numbers', () => {
+describe('the canonical text of a JSON value', () => {
+  it('is independent of member order, white space, escapes and number notation', () => {
     holds([json, chance], (value, how) => {
-      const written = spelt(value, how);
+      const written = write(value, how);
       assert.equal(canonicalJson(JSON.parse(written)), canonicalJson(value), written);
     });
   });
 
-  it('which says what it was made of', () => {
+  it('parses to the same value', () => {
     holds([json], (value) => {
       const text = canonicalJson(value) ?? '';
       assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(value)));
@@ -32,21 +32,21 @@ describe('one text for what says the same', () => {
     });
   });
 
-  it('and another one for what says something else', () => {
+  it('is equal for two values only if they are equal', () => {
     holds([json, json], (one, other) => {
       const same = isSame(JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other)));
       assert.equal(canonicalJson(one) === canonicalJson(other), same);
     });
   });
 
-  it('and none where a number is not held exactly', () => {
+  it('is null if a number is not represented exactly', () => {
     holds([fc.bigInt({ min: 2n ** 53n, max: 2n ** 200n })], (large) => {
       assert.equal(canonicalJson(JSON.parse(`{"a":[${large}]}`)), null);
     });
   });
 });
 
-describe('the data of an event, however it is written', () => {
+describe('the data of an event, in any JSON notation', () => {
   const object = fc.dictionary(fc.string({ unit: 'binary' }), json, { maxKeys: 5 });
   const parts = {
     id: 'evt_1',
@@ -55,12 +55,12 @@ describe('the data of an event, however it is written', () => {
     workspace: { id: 'w', name: 'W "1"' },
   } as const;
 
-  it('is cut out of a request and stands in the payload to the byte', () => {
+  it('is copied from the request into the payload byte by byte', () => {
     holds([object, object, chance], (data, around, how) => {
-      const written = spelt(data, how);
+      const written = write(data, how);
       const others = Object.entries(around).filter(([name]) => name !== 'data');
-      const members = others.map(([name, value]) => `${spelt(name, how)}:${spelt(value, how)}`);
-      members.splice(Math.floor(how.next() * (members.length + 1)), 0, `${spelt('data', how)}:${written}`);
+      const members = others.map(([name, value]) => `${write(name, how)}:${write(value, how)}`);
+      members.splice(Math.floor(how.next() * (members.length + 1)), 0, `${write('data', how)}:${written}`);
       const request = `{${members.join(`,${space(how)}`)}}`;
       const span = fieldSpan(request, 'data');
       const cut = span && request.slice(span.start, span.end);
@@ -72,9 +72,9 @@ describe('the data of an event, however it is written', () => {
     });
   });
 
-  it('is found in each entry of a list', () => {
+  it('is found in each entry of an array', () => {
     holds([fc.array(json, { maxLength: 6 }), chance], (entries, how) => {
-      const written = entries.map((entry) => spelt(entry, how));
+      const written = entries.map((entry) => write(entry, how));
       const text = `${space(how)}[${space(how)}${written.join(`${space(how)},${space(how)}`)}${space(how)}]`;
       const found = entrySpans(text).map(({ start, end }) => text.slice(start, end));
       assert.deepEqual(found, written);
@@ -82,32 +82,32 @@ describe('the data of an event, however it is written', () => {
   });
 });
 
-/** The value as JSON, in one of the many ways there are to write it; nothing stands around it. */
-function spelt(value: unknown, how: Chance): string {
-  if (typeof value === 'string') return speltText(value, how);
-  if (typeof value === 'number') return speltNumber(value, how);
+/** Returns the value as JSON in a random notation, without surrounding white space. */
+function write(value: unknown, how: Chance): string {
+  if (typeof value === 'string') return writeText(value, how);
+  if (typeof value === 'number') return writeNumber(value, how);
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   const around = () => space(how);
   if (Array.isArray(value)) {
-    return `[${around()}${value.map((entry) => spelt(entry, how)).join(`${around()},${around()}`)}${around()}]`;
+    return `[${around()}${value.map((entry) => write(entry, how)).join(`${around()},${around()}`)}${around()}]`;
   }
   const members = Object.entries(value)
     .map((entry) => ({ entry, place: how.next() }))
     .toSorted((one, other) => one.place - other.place)
-    .map(({ entry: [name, inner] }) => `${speltText(name, how)}${around()}:${around()}${spelt(inner, how)}`);
+    .map(({ entry: [name, inner] }) => `${writeText(name, how)}${around()}:${around()}${write(inner, how)}`);
   return `{${around()}${members.join(`${around()},${around()}`)}${around()}}`;
 }
 
-function speltText(text: string, how: Chance): string {
+function writeText(text: string, how: Chance): string {
   const units = text.split('').map((unit) => {
     if (how.next() < 0.3) return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
     return unit === '/' && how.next() < 0.5 ? '\\/' : JSON.stringify(unit).slice(1, -1);
   });
-  // Halves of a pair are whole again where both are written as they are.
+  // Two unescaped halves of a surrogate pair form one character.
   return `"${units.join('').toWellFormed() === units.join('') ? units.join('') : JSON.stringify(text).slice(1, -1)}"`;
 }
 
-function speltNumber(value: number, how: Chance): string {
+function writeNumber(value: number, how: Chance): string {
   const plain = JSON.stringify(value);
   const way = how.next();
   if (way < 0.3) return value.toExponential();
@@ -119,7 +119,7 @@ function space(how: Chance): string {
   return how.next() < 0.6 ? '' : ([' ', '\n', '\t', '\r\n  '][Math.floor(how.next() * 4)] ?? '');
 }
 
-/** Whether two parsed values say the same; 0 and -0 do, as in every JSON reader that compares. */
+/** Returns whether two parsed values are equal; 0 equals -0. */
 function isSame(one: unknown, other: unknown): boolean {
   if (one === null || other === null || typeof one !== 'object' || typeof other !== 'object')
     return one === other;

@@ -11,7 +11,7 @@ import {
 } from '../../src/domain/webhooks/webhook.ts';
 import { holds } from './property.ts';
 
-/** Few values, so that filters and events often mean the same; some of them only look the same. */
+/** Only a few values, so that filters and events often match; some of them only look alike. */
 const value = fc.constantFrom<FilterValue>('open', 'closed', 'Open', 'SHOP', 'u1', '1', 1, 0, '', null, true);
 const named = fc.record(
   { id: value, key: value, name: value, email: value },
@@ -54,8 +54,8 @@ const event: fc.Arbitrary<MatchableEvent> = fc.record({
   ),
 });
 
-describe('filters, whatever the event', () => {
-  it('say the same as their rules, written down once more', () => {
+describe('filters, for random events', () => {
+  it('agree with a second implementation of their rules', () => {
     holds(
       [subscriptions, event],
       (given, happened) => {
@@ -65,7 +65,7 @@ describe('filters, whatever the event', () => {
     );
   });
 
-  it('only ever take away: with one more, nothing is sent that was not before', () => {
+  it('send an event only if each of them alone would send it', () => {
     holds([event, fc.array(filter, { maxLength: 3 }), filter], (happened, filters, more) => {
       const sent = (list: Filter[]) =>
         matchEvent([{ event: happened.event, filters: list }], happened).match === 'send';
@@ -74,7 +74,7 @@ describe('filters, whatever the event', () => {
     });
   });
 
-  it('say why they said no, in text that can be stored', () => {
+  it('return a reason of at most 500 storable characters if they do not match', () => {
     const anyText = fc.string({ unit: 'binary', maxLength: 80 });
     holds(
       [anyText, fc.array(anyText, { minLength: 1, maxLength: 8 })],
@@ -94,7 +94,7 @@ describe('filters, whatever the event', () => {
   });
 });
 
-/** The rules as the documentation gives them, without a thought about speed or reasons. */
+/** Implements the rules of the documentation, without optimization or reasons. */
 function verdictByRules(subscribed: readonly Subscription[], happened: MatchableEvent) {
   const mine = subscribed.filter(({ event: kind }) => kind === happened.event);
   if (mine.length === 0) return 'unsubscribed';
@@ -111,7 +111,7 @@ function passes(wanted: Filter, { event: kind, data }: MatchableEvent): boolean 
     if (entry?.field !== wanted.field || entry.new_value === undefined) return false;
     const names = namesOf(entry.new_value);
     if (names.includes(wanted.changed_to)) return true;
-    // The event names an object in more ways than its change does: one name in common makes them the same.
+    // The event contains more identifiers of an object than its change: one common identifier is enough.
     const fullNames = namesOf(now);
     const isSame = fullNames.length > 1 && names.some((name) => fullNames.includes(name));
     return isSame && fullNames.includes(wanted.changed_to);

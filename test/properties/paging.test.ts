@@ -8,25 +8,25 @@ import { listDeliveries } from '../../src/database/webhooks/deliveries.ts';
 import { listRuns } from '../../src/database/tasks/task-runs.ts';
 import { derivedUuid } from '../../src/database/common/ids.ts';
 import { startWorld, type Sent, type World } from '../support/world.ts';
-import { holdsLater } from './property.ts';
+import { holdsAsync } from './property.ts';
 
-/** The list of one thing, page by page, and how to put rows with these ids into it. */
+/** A list that is read page by page, and into which `put` inserts rows with these ids. */
 type List = {
   put(ids: readonly string[]): Promise<void>;
   page(cursor: string | undefined, limit: number): Promise<{ ids: string[]; next: string | null }>;
 };
-type Furnish = (world: World, owner: Sent) => Promise<List>;
+type CreateList = (world: World, owner: Sent) => Promise<List>;
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 
-/** Times of rows in milliseconds, many of them the same, and what arrives while somebody turns pages. */
-const course = fc.record({
+/** Creation times of rows in milliseconds, many of them equal, and of rows that are inserted between pages. */
+const scenario = fc.record({
   times: fc.array(fc.nat(4), { maxLength: 30 }),
   limit: fc.integer({ min: 1, max: 12 }),
   arrivals: fc.array(fc.array(fc.nat(4), { maxLength: 3 }), { maxLength: 40 }),
 });
 
-describe('a list in pages, whatever arrives while they are turned', () => {
+describe('a paginated list, with rows inserted between pages', () => {
   let world: World;
   let owner: Sent;
   before(async () => {
@@ -38,13 +38,13 @@ describe('a list in pages, whatever arrives while they are turned', () => {
   });
   after(async () => await world.close());
 
-  const LISTS: Record<string, Furnish> = { tasks: runsOfProject, deliveries: deliveriesOfWebhook };
-  for (const [name, furnish] of Object.entries(LISTS)) {
-    it(`shows each row once, the newest first: ${name}`, async () => {
-      await holdsLater(
-        [course],
+  const LISTS: Record<string, CreateList> = { tasks: runsOfProject, deliveries: deliveriesOfWebhook };
+  for (const [name, createList] of Object.entries(LISTS)) {
+    it(`returns each row once, the newest first: ${name}`, async () => {
+      await holdsAsync(
+        [scenario],
         async ({ times, limit, arrivals }) => {
-          const list = await furnish(world, owner);
+          const list = await createList(world, owner);
           const there = times.map((ms) => idAt(START + ms));
           await list.put(there);
           const shown: string[] = [];
@@ -72,7 +72,7 @@ describe('a list in pages, whatever arrives while they are turned', () => {
   }
 });
 
-/** Ids begin with their time, as the service makes them; rows of one millisecond are in any order. */
+/** Returns an id that begins with its time, like those of the service; the order within a millisecond is random. */
 function idAt(time: number): string {
   return derivedUuid(new Date(time), randomUUID());
 }

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 
 /**
- * Holds a property against this many chosen cases. What breaks it is made as small as it gets and told with its seed;
- * `BATON_SEED` plays that seed again.
+ * Checks a property for `numRuns` random cases. A failing case is shrunk and reported with its seed;
+ * `BATON_SEED` repeats that seed.
  */
 export function holds<T extends [unknown, ...unknown[]]>(
   cases: { [I in keyof T]: fc.Arbitrary<T[I]> },
@@ -12,8 +12,8 @@ export function holds<T extends [unknown, ...unknown[]]>(
   fc.assert(fc.property(...cases, check), { numRuns, ...seed() });
 }
 
-/** The same for what takes time. */
-export async function holdsLater<T extends [unknown, ...unknown[]]>(
+/** Checks a property with an asynchronous function, like `holds`. */
+export async function holdsAsync<T extends [unknown, ...unknown[]]>(
   cases: { [I in keyof T]: fc.Arbitrary<T[I]> },
   check: (...values: T) => Promise<void>,
   numRuns: number,

@@ -15,14 +15,14 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 describe('the retry schedules', () => {
-  it('of attempts without a place grow to a limit, and differ by up to a half', () => {
+  it('for attempts without a place grow to a limit, with jitter of up to 50 percent', () => {
     const waits = (random: number) =>
       [1, 2, 3, 5, 6, 9, 5_000].map((tries) => placeWaitMs(tries, 30_000, random));
     assert.deepEqual(waits(0), [1_000, 2_000, 4_000, 16_000, 30_000, 30_000, 30_000]);
     assert.deepEqual(waits(0.5), [750, 1_500, 3_000, 12_000, 22_500, 22_500, 22_500]);
   });
 
-  it('are those that callers and receivers are told of', () => {
+  it('have the documented waits', () => {
     const waits = (attempts: number, waitMs: (failures: number) => number | null) =>
       Array.from({ length: attempts }, (_, index) => waitMs(index + 1));
     assert.deepEqual(waits(CALLBACK_ATTEMPTS, callbackWaitMs), [1 * SECOND, 4 * SECOND, null]);
@@ -30,7 +30,7 @@ describe('the retry schedules', () => {
     assert.deepEqual(waits(DELIVERY_ATTEMPTS, deliveryWaitMs), deliveries);
   });
 
-  it('end, by every number of failures that was recorded, and never wait without having failed', () => {
+  it('have increasing waits from the first failure to the last attempt, and no others', () => {
     const schedules = [
       { waitMs: callbackWaitMs, attempts: 3, wholeMs: 5 * SECOND },
       { waitMs: deliveryWaitMs, attempts: 6, wholeMs: 14 * HOUR + 36 * MINUTE },
@@ -52,34 +52,34 @@ describe('the retry schedules', () => {
   });
 });
 
-describe('a rate limiter, whoever asks when for how much', () => {
+describe('a rate limiter, for random requests', () => {
   const rate = fc.record({
     perSecond: fc.integer({ min: 1, max: 1_000 }),
     burst: fc.integer({ min: 1, max: 2_000 }),
   });
   const asks = fc.array(
     fc.record({
-      who: fc.constantFrom('a', 'b'),
+      key: fc.constantFrom('a', 'b'),
       waitMs: fc.nat(3_000),
       wanted: fc.integer({ min: 1, max: 50 }),
     }),
     { minLength: 1, maxLength: 80 },
   );
 
-  it('never grants more than the burst and the rate of the time since, in any stretch of time', () => {
+  it('never grants more than the burst plus the rate in any period', () => {
     holds(
       [rate, asks],
       ({ perSecond, burst }, given) => {
-        const granted: { who: string; at: number; count: number }[] = [];
+        const granted: { key: string; at: number; count: number }[] = [];
         let now = 0;
         const limiter = createRateLimiter({ name: 'x', perSecond, burst }, () => new Date(now));
-        for (const { who, waitMs, wanted } of given) {
+        for (const { key, waitMs, wanted } of given) {
           now += waitMs;
           const count = Math.min(wanted, burst);
-          if (limiter.take(who, wanted).granted) granted.push({ who, at: now, count });
+          if (limiter.take(key, wanted).granted) granted.push({ key, at: now, count });
         }
-        for (const who of ['a', 'b']) {
-          const mine = granted.filter((one) => one.who === who);
+        for (const key of ['a', 'b']) {
+          const mine = granted.filter((one) => one.key === key);
           for (const [index, first] of mine.entries()) {
             let sum = 0;
             for (const { at, count } of mine.slice(index)) {
@@ -94,7 +94,7 @@ describe('a rate limiter, whoever asks when for how much', () => {
     );
   });
 
-  it('grants again to whoever waits as long as it says is missing', () => {
+  it('grants a request after the time in which the missing tokens are refilled', () => {
     holds([rate, fc.integer({ min: 1, max: 50 })], ({ perSecond, burst }, wanted) => {
       let now = 0;
       const limiter = createRateLimiter({ name: 'x', perSecond, burst }, () => new Date(now));

@@ -6,7 +6,7 @@ import { webhookHeaders } from '../../src/outbound/webhook-request.ts';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { safeReturnPath } from '../../src/security/return-path.ts';
 import { createSealing, SealError } from '../../src/security/sealing.ts';
-import { holds, holdsLater } from './property.ts';
+import { holds, holdsAsync } from './property.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 200 }).map((value) => value.toWellFormed());
 const secret = fc
@@ -15,7 +15,7 @@ const secret = fc
 const bytes = fc.uint8Array({ maxLength: 500 });
 const NOW = new Date('2026-01-01T00:00:00.000Z');
 
-describe('a signature, whatever the secret and the body', () => {
+describe('a signature, for random secrets and bodies', () => {
   const headersFor = (body: Uint8Array, own: string, previous: string | null) =>
     webhookHeaders(
       { deliveryId: 'd', event: 'issue.created', timestamp: NOW, body: Buffer.from(body) },
@@ -23,8 +23,8 @@ describe('a signature, whatever the secret and the body', () => {
       NOW,
     );
 
-  it('is the one that other programs make of the same bytes, and of no others', async () => {
-    await holdsLater(
+  it('is verified by Web Crypto for the same secret and bytes only', async () => {
+    await holdsAsync(
       [secret, bytes, fc.nat()],
       async (own, body, place) => {
         const { 'x-service-signature': signature = '' } = headersFor(body, own, null);
@@ -39,8 +39,8 @@ describe('a signature, whatever the secret and the body', () => {
     );
   });
 
-  it('goes by the new secret and by the one before it while both sign, each in its own header', async () => {
-    await holdsLater(
+  it('is sent for the new and the previous secret during a rotation, each in its own header', async () => {
+    await holdsAsync(
       [fc.uniqueArray(secret, { minLength: 2, maxLength: 2 }), bytes],
       async (secrets, body) => {
         const [own = '', previous = ''] = secrets;
@@ -60,11 +60,11 @@ describe('a signature, whatever the secret and the body', () => {
   });
 });
 
-describe('a sealed secret, whatever it is', () => {
+describe('a sealed secret, for random values', () => {
   const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
   const ringOf = (id: string, material: Uint8Array) => `${id}:${Buffer.from(material).toString('base64')}`;
 
-  it('opens at its place, by every ring that has its key', () => {
+  it('can be opened in its context with every key ring that contains its key', () => {
     holds(
       [key, key, text, text],
       (one, other, plain, place) => {
@@ -77,7 +77,7 @@ describe('a sealed secret, whatever it is', () => {
     );
   });
 
-  it('opens nowhere else, by no other key, and not with one bit turned', () => {
+  it('cannot be opened in another context, with another key, or with one bit flipped', () => {
     holds(
       [key, text, text, text, fc.nat()],
       (material, plain, place, elsewhere, bit) => {
@@ -88,21 +88,21 @@ describe('a sealed secret, whatever it is', () => {
         other[bit % 32] = (other[bit % 32] ?? 0) ^ (1 << (bit % 8));
         assert.throws(() => createSealing(parseKeyRing(ringOf('a', other))).open(sealed, place), SealError);
         for (const part of [2, 3])
-          assert.throws(() => sealing.open(turned(sealed, part, bit), place), SealError);
+          assert.throws(() => sealing.open(flipped(sealed, part, bit), place), SealError);
       },
       300,
     );
   });
 });
 
-describe('what makes two requests the same for an idempotency key', () => {
+describe('the request hash of an idempotency key', () => {
   const request = fc.record({
     method: fc.constantFrom('POST', 'PUT'),
     path: fc.constantFrom('/a', '/a/b', '/a"', ''),
     body: fc.oneof(fc.constant(undefined), fc.jsonValue({ maxDepth: 2 })),
   });
 
-  it('is the same if method, path and body are', () => {
+  it('is equal for two requests only if method, path and body are equal', () => {
     holds([request, request], (one, other) => {
       const all = ({ method, path, body }: typeof one) => JSON.stringify([method, path, body ?? null]);
       const isSame = all(one) === all(other);
@@ -111,12 +111,12 @@ describe('what makes two requests the same for an idempotency key', () => {
     });
   });
 
-  it('never shows what stood in the body', () => {
+  it('consists of 64 hexadecimal digits', () => {
     holds([request], (one) => assert.match(requestHash(one), /^[0-9a-f]{64}$/), 200);
   });
 });
 
-describe('the place to come back to, whatever is asked for', () => {
+describe('the return path, for random requests', () => {
   const part = fc.constantFrom(
     '/',
     '//',
@@ -144,7 +144,7 @@ describe('the place to come back to, whatever is asked for', () => {
     fc.string({ unit: 'binary' }),
   );
 
-  it('is at this address for a browser, from any page of it, and is taken as it is', () => {
+  it('stays on the origin in a browser, from every page, and is accepted unchanged', () => {
     holds(
       [wanted, fc.constantFrom('/', '/sign-in', '/a/b')],
       (asked, page) => {
@@ -162,7 +162,7 @@ describe('the place to come back to, whatever is asked for', () => {
   });
 });
 
-/** As another program would: by Web Crypto, with the secret's UTF-8 bytes. */
+/** Verifies a signature with Web Crypto and the UTF-8 bytes of the secret. */
 async function verifies(own: string, body: Uint8Array, signature: string): Promise<boolean> {
   const [scheme, hex = ''] = signature.split('=');
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
@@ -171,8 +171,8 @@ async function verifies(own: string, body: Uint8Array, signature: string): Promi
   return scheme === 'sha256' && isRight;
 }
 
-/** A sealed text with one bit turned in the bytes of one of its parts. */
-function turned(sealed: string, part: number, bit: number): string {
+/** Returns a sealed text with one bit flipped in one of its parts. */
+function flipped(sealed: string, part: number, bit: number): string {
   const parts = sealed.split('.');
   const changed = Buffer.from(parts[part] ?? '', 'base64url');
   const at = bit % changed.length;

@@ -15,8 +15,8 @@ import { holds } from './property.ts';
 
 const BEGUN = Date.parse('2026-01-01T00:00:00.000Z');
 
-/** Every way there is (docs/how-it-works.md): failing and cancelling from everywhere that is no end. */
-const WAYS = new Set(
+/** All transitions (docs/how-it-works.md). A run can fail or be cancelled from every state that is not terminal. */
+const TRANSITIONS = new Set(
   [
     ['initializing', 'planning'],
     ['planning', 'executing'],
@@ -30,11 +30,11 @@ const WAYS = new Set(
       [state, 'paused'],
       ['paused', state],
     ]),
-  ].map((way) => way.join(' → ')),
+  ].map((pair) => pair.join(' → ')),
 );
 
-/** What may happen to a run, in any order; `at` is how many milliseconds later than what was before. */
-const happening = fc.record({
+/** What can happen to a run, in any order; `ms` is the time in milliseconds since the previous action. */
+const action = fc.record({
   what: fc.constantFrom(
     'begin',
     'choose',
@@ -47,11 +47,11 @@ const happening = fc.record({
   ),
   ms: fc.nat(5_000),
 });
-const course = fc.array(happening, { maxLength: 40 });
-type Happening = { what: string; ms: number };
+const actions = fc.array(action, { maxLength: 40 });
+type Action = { what: string; ms: number };
 
-describe('the states of a run, whatever happens in whatever order', () => {
-  it('follow each other only as the table says, in the vocabulary', () => {
+describe('the states of a run, for random sequences of actions', () => {
+  it('follow only the documented transitions in nextState', () => {
     const triggers = fc.array(fc.constantFrom(...TRANSITION_TRIGGERS), { maxLength: 60 });
     holds([triggers], (given) => {
       let state: TaskState = 'initializing';
@@ -59,7 +59,7 @@ describe('the states of a run, whatever happens in whatever order', () => {
       for (const trigger of given) {
         const next: TaskState | null = nextState(state, trigger, pausedFrom);
         if (next === null) continue;
-        assert.ok(WAYS.has(`${state} → ${next}`), `${state} → ${next} by ${trigger}`);
+        assert.ok(TRANSITIONS.has(`${state} → ${next}`), `${state} → ${next} by ${trigger}`);
         assert.ok(!isTerminal(state));
         if (state === 'paused' && trigger === 'continued') assert.equal(next, pausedFrom);
         pausedFrom = next === 'paused' ? (state as ActiveState) : null;
@@ -68,13 +68,13 @@ describe('the states of a run, whatever happens in whatever order', () => {
     });
   });
 
-  it('are told one by one, each beginning where the one before ended, none after the end', () => {
-    holds([course], (given) => {
-      const { told, ends, view } = played(given);
+  it('are reported in a continuous sequence that ends once', () => {
+    holds([actions], (given) => {
+      const { reported, ends, view } = play(given);
       let state = 'initializing';
-      for (const { from, to } of told) {
+      for (const { from, to } of reported) {
         assert.equal(from, state);
-        assert.ok(WAYS.has(`${from} → ${to}`), `${from} → ${to}`);
+        assert.ok(TRANSITIONS.has(`${from} → ${to}`), `${from} → ${to}`);
         state = to;
       }
       assert.equal(view?.state ?? 'initializing', state);
@@ -83,9 +83,9 @@ describe('the states of a run, whatever happens in whatever order', () => {
     });
   });
 
-  it('keep a time paused and a time worked that make up the whole', () => {
-    holds([course], (given) => {
-      const { view, pausedMs } = played(given.filter(({ what }) => what !== 'unpaused'));
+  it('result in the correct duration and paused time', () => {
+    holds([actions], (given) => {
+      const { view, pausedMs } = play(given.filter(({ what }) => what !== 'unpaused'));
       if (!view?.completed_at || view.started_at === null) return;
       assert.equal(view.duration_ms, Date.parse(view.completed_at) - Date.parse(view.started_at));
       assert.equal(view.paused_ms, pausedMs);
@@ -93,10 +93,10 @@ describe('the states of a run, whatever happens in whatever order', () => {
     });
   });
 
-  it('come back to the same work after pause and continue, with nothing changed but the time paused', () => {
-    holds([course, fc.nat(10_000)], (given, ms) => {
-      const plain = playedRun(given);
-      const paused = playedRun(given);
+  it('are the same after pause and continue, except for the paused time', () => {
+    holds([actions, fc.nat(10_000)], (given, ms) => {
+      const plain = playRun(given);
+      const paused = playRun(given);
       if (plain.run.hasEnded || plain.run.isPaused) return;
       paused.run.pause({ by: 'user:a' }, paused.now);
       assert.ok(paused.run.isPaused);
@@ -110,24 +110,24 @@ describe('the states of a run, whatever happens in whatever order', () => {
   });
 });
 
-/** Lets all that happen to a run; `told` are its changes of state. */
-function played(given: readonly Happening[]) {
-  const { run } = playedRun(given);
-  const news = run.takeChange();
-  const entries = news?.entries ?? [];
+/** Applies the actions to a run; `reported` are its changes of state. */
+function play(given: readonly Action[]) {
+  const { run } = playRun(given);
+  const change = run.takeChange();
+  const entries = change?.entries ?? [];
   const changes = entries.filter(({ type }) => type === 'state.changed');
-  const told = changes.map(({ data }) => ({ from: String(data['from']), to: String(data['to']) }));
+  const reported = changes.map(({ data }) => ({ from: String(data['from']), to: String(data['to']) }));
   let pausedMs = 0;
   for (const [index, { data, at }] of changes.entries()) {
     const before = changes[index - 1];
     if (data['from'] === 'paused' && before) pausedMs += Date.parse(at) - Date.parse(before.at);
   }
-  const own = told.filter((_, index) => !changes[index]?.key.startsWith('engine-'));
+  const own = reported.filter((_, index) => !changes[index]?.key.startsWith('engine-'));
   const ends = entries.filter(({ type }) => type === 'run.ended').length;
-  return { told: own, ends, view: news?.view, pausedMs };
+  return { reported: own, ends, view: change?.view, pausedMs };
 }
 
-function playedRun(given: readonly Happening[]): { run: RunState; now: number } {
+function playRun(given: readonly Action[]): { run: RunState; now: number } {
   const run = new RunState(BEGUN);
   let now = BEGUN;
   let chosen = false;

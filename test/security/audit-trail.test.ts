@@ -7,13 +7,13 @@ import { PASSWORD, type Sent, type World, useWorld } from '../support/world.ts';
 import { type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** Every operation that is no reading: under which names the audit log tells of it, or why it does not. */
+/** The audit actions of every operation that is not a GET, or why it has none. */
 const UNSAFE: Readonly<Record<string, readonly AuditAction[] | string>> = {
-  submitTask: 'the task says who submitted it',
-  pauseTask: 'the run’s events say who',
-  continueTask: 'the run’s events say who',
-  cancelTask: 'the run’s events say who',
-  rerunTask: 'the new task says who, and of which one it is',
+  submitTask: 'the task contains its creator',
+  pauseTask: 'the events of the run contain the actor',
+  continueTask: 'the events of the run contain the actor',
+  cancelTask: 'the events of the run contain the actor',
+  rerunTask: 'the new task contains its creator and its origin',
   retryTaskCallback: ['task.callback_retried'],
   eraseTask: ['task.erased'],
   createToken: ['token.created'],
@@ -46,11 +46,11 @@ const UNSAFE: Readonly<Record<string, readonly AuditAction[] | string>> = {
   createListener: ['webhook.created'],
   retryDelivery: ['delivery.retried'],
   cancelDeliveryRetry: ['delivery.retry_cancelled'],
-  readAllNotifications: 'concerns nobody else',
-  readNotification: 'concerns nobody else',
-  sendEvents: 'the events are kept themselves',
+  readAllNotifications: 'affects only the user',
+  readNotification: 'affects only the user',
+  sendEvents: 'the events themselves are stored',
 };
-/** What is told of without a request, or by a provider that is not here; other tests see it. */
+/** Actions without a request, or with an OpenID provider; other tests cover them. */
 const ELSEWHERE: readonly AuditAction[] = [
   'installation.created',
   'person.openid_linked',
@@ -67,7 +67,7 @@ type Entry = {
   subject_label: string;
 };
 
-describe('the trail of who changed what', () => {
+describe('the audit log', () => {
   const world = useWorld();
   const receiver = useReceiver();
   let owner: Sent;
@@ -75,29 +75,31 @@ describe('the trail of who changed what', () => {
     owner = world.as(await world.signIn());
   });
 
-  it('knows every operation that is no reading', async () => {
+  it('covers every operation that is not a GET', async () => {
     const { json } = await world.send('GET', '/api/v1/openapi.json');
     const operations = Object.values(json.paths as Record<string, Record<string, { operationId: string }>>);
     const unsafe = operations.flatMap((item) =>
       Object.entries(item).flatMap(([method, { operationId }]) => (method === 'get' ? [] : [operationId])),
     );
     assert.deepEqual(unsafe.toSorted(), Object.keys(UNSAFE).toSorted());
-    const named = new Set(Object.values(UNSAFE).flatMap((told) => (typeof told === 'string' ? [] : told)));
+    const named = new Set(
+      Object.values(UNSAFE).flatMap((expected) => (typeof expected === 'string' ? [] : expected)),
+    );
     assert.deepEqual([...named, ...ELSEWHERE].toSorted(), AUDIT_ACTIONS.toSorted());
   });
 
-  it('gets an entry for each change that was made, with who made it', async () => {
+  it('contains an entry with the actor for each change', async () => {
     const made: [operation: string, subject: RegExp][] = [];
-    const does = async (operation: string, subject: RegExp, method: string, path: string, sent: Sent) => {
+    const perform = async (operation: string, subject: RegExp, method: string, path: string, sent: Sent) => {
       const before = await entries();
       const received = await world.send(method, `/api/v1${path}`, sent);
       assert.ok(received.status < 300, `${operation}: ${received.text}`);
       const known = new Set(before.map(({ id }) => id));
       const fresh = (await entries()).filter(({ id }) => !known.has(id));
-      const told = UNSAFE[operation];
+      const expected = UNSAFE[operation];
       assert.deepEqual(
         fresh.map(({ action }) => action).toSorted(),
-        typeof told === 'string' ? [] : told?.toSorted(),
+        typeof expected === 'string' ? [] : expected?.toSorted(),
       );
       for (const entry of fresh) {
         assert.match(entry.subject, subject, operation);
@@ -107,17 +109,17 @@ describe('the trail of who changed what', () => {
       made.push([operation, subject]);
       return received.json;
     };
-    await changes(world, owner, receiver, does);
+    await changes(world, owner, receiver, perform);
     const done = new Set(made.map(([operation]) => operation));
     const audited = Object.keys(UNSAFE).filter((operation) => typeof UNSAFE[operation] !== 'string');
-    // Who has no account accepts by a password, who has one joins; both write the same.
+    // Users without an account accept with a password, others join; both write the same entries.
     assert.deepEqual(
       audited.filter((operation) => !done.has(operation)),
       ['joinByInvitation'],
     );
   });
 
-  it('gets an entry for a wrong password of a person, and none for one of a stranger', async () => {
+  it('contains an entry for a wrong password of a user, and none for an unknown email address', async () => {
     const { admin_email: email } = world.installation;
     const tries = async (address: string) => {
       const body = { email: address, password: 'not the right one' };
@@ -136,7 +138,7 @@ describe('the trail of who changed what', () => {
     );
   });
 
-  it('is narrowed to what, who and when', async () => {
+  it('can be filtered by action, actor and time', async () => {
     const find = async (query: string) =>
       (await world.send('GET', `/api/v1/audit-log?limit=200&${query}`, owner)).json.data as Entry[];
     const keys = await find('action=key.created,key.revoked');
@@ -158,7 +160,7 @@ describe('the trail of who changed what', () => {
   }
 });
 
-type Does = (
+type Perform = (
   operation: string,
   subject: RegExp,
   method: string,
@@ -167,46 +169,46 @@ type Does = (
   // oxlint-disable-next-line typescript/no-explicit-any -- tests read answers of every shape
 ) => Promise<any>;
 
-/** Makes every change that the log tells of, once. */
-async function changes(world: World, owner: Sent, receiver: Receiver, does: Does): Promise<void> {
+/** Makes every audited change once. */
+async function changes(world: World, owner: Sent, receiver: Receiver, perform: Perform): Promise<void> {
   const { project_id } = world.installation;
   const by = (body: object): Sent => ({ ...owner, body });
-  await does('createProject', /^project:/, 'POST', '/projects', by({ name: 'Two', key: 'TWO' }));
-  const key = await does('createKey', /^key:/, 'POST', '/keys', by({ name: 'CI', project_id }));
-  const other = await does('rotateKey', /^key:/, 'POST', `/keys/${key.id}/rotate`, by({}));
-  await does('revokeKey', /^key:/, 'DELETE', `/keys/${other.id}`, owner);
-  await does('createToken', /^project:/, 'POST', '/tokens', by({ project_id }));
-  await changesOfPeople(world, by, owner, does);
-  await changesOfWebhooks(world, by, owner, receiver, does);
+  await perform('createProject', /^project:/, 'POST', '/projects', by({ name: 'Two', key: 'TWO' }));
+  const key = await perform('createKey', /^key:/, 'POST', '/keys', by({ name: 'CI', project_id }));
+  const other = await perform('rotateKey', /^key:/, 'POST', `/keys/${key.id}/rotate`, by({}));
+  await perform('revokeKey', /^key:/, 'DELETE', `/keys/${other.id}`, owner);
+  await perform('createToken', /^project:/, 'POST', '/tokens', by({ project_id }));
+  await changesOfPeople(world, by, owner, perform);
+  await changesOfWebhooks(world, by, owner, receiver, perform);
   const { json } = await world.submit({ callback_url: 'https://127.0.0.1:1/' });
   await world.reaches(json.execution_id, 'completed');
   await failCallback(world.database, json.execution_id);
-  await does('retryTaskCallback', /^task:/, 'POST', `/tasks/${json.execution_id}/callback/retry`, {});
+  await perform('retryTaskCallback', /^task:/, 'POST', `/tasks/${json.execution_id}/callback/retry`, {});
   await eventually('the retry has ended', async () => {
     const { json: run } = await world.send('GET', `/api/v1/tasks/${json.execution_id}`);
     return run.callback.status === 'failed';
   });
-  await does('eraseTask', /^task:/, 'DELETE', `/tasks/${json.execution_id}`, {});
+  await perform('eraseTask', /^task:/, 'DELETE', `/tasks/${json.execution_id}`, {});
 }
 
 async function changesOfPeople(
   world: World,
   by: (body: object) => Sent,
   owner: Sent,
-  does: Does,
+  perform: Perform,
 ): Promise<void> {
   const ada = { email: 'ada@example.com', name: 'Ada', role: 'viewer', password: PASSWORD };
-  const member = await does('addMember', /^user:/, 'POST', '/members', by(ada));
-  await does('changeMember', /^user:/, 'PATCH', `/members/${member.id}`, by({ role: 'admin' }));
+  const member = await perform('addMember', /^user:/, 'POST', '/members', by(ada));
+  await perform('changeMember', /^user:/, 'PATCH', `/members/${member.id}`, by({ role: 'admin' }));
   const invite = (email: string) => by({ email, role: 'viewer' });
-  const open = await does(
+  const open = await perform(
     'createInvitation',
     /^invitation:/,
     'POST',
     '/invitations',
     invite('b@example.com'),
   );
-  await does('revokeInvitation', /^invitation:/, 'DELETE', `/invitations/${open.id}`, owner);
+  await perform('revokeInvitation', /^invitation:/, 'DELETE', `/invitations/${open.id}`, owner);
   const { json: kept } = await world.send('POST', '/api/v1/invitations', invite('grace@example.com'));
   const acceptance = { token: new URL(kept.url).hash.slice(1), name: 'Grace', password: PASSWORD };
   const accepted: Sent = { key: null, body: acceptance };
@@ -215,21 +217,21 @@ async function changesOfPeople(
     body: { token: acceptance.token },
   });
   assert.equal(signed.status, 200, signed.text);
-  await does('acceptInvitation', /^(invitation|user|session):/, 'POST', '/invitations/accept', accepted);
+  await perform('acceptInvitation', /^(invitation|user|session):/, 'POST', '/invitations/accept', accepted);
   const first = { key: null, body: { email: ada.email, password: PASSWORD } };
-  await does('signIn', /^session:/, 'POST', '/session', first);
+  await perform('signIn', /^session:/, 'POST', '/session', first);
   const adas = () => world.signIn(ada.email);
   const mine = world.as(await adas());
   const sessions = await world.send('GET', '/api/v1/sessions', mine);
   const another = sessions.json.data.find((one: { current: boolean }) => !one.current);
-  await does('endSession', /^session:/, 'DELETE', `/sessions/${another.id}`, mine);
+  await perform('endSession', /^session:/, 'DELETE', `/sessions/${another.id}`, mine);
   await adas();
-  await does('endOtherSessions', /^user:|^session:/, 'DELETE', '/sessions', mine);
+  await perform('endOtherSessions', /^user:|^session:/, 'DELETE', '/sessions', mine);
   const changed = { current_password: PASSWORD, new_password: 'another good long password' };
-  await does('changePassword', /^user:/, 'PUT', '/me/password', { ...mine, body: changed });
+  await perform('changePassword', /^user:/, 'PUT', '/me/password', { ...mine, body: changed });
   const last = world.as(await world.signIn(ada.email, changed.new_password));
-  await does('signOut', /^session:/, 'DELETE', '/session', last);
-  await does('removeMember', /^user:/, 'DELETE', `/members/${member.id}`, owner);
+  await perform('signOut', /^session:/, 'DELETE', '/session', last);
+  await perform('removeMember', /^user:/, 'DELETE', `/members/${member.id}`, owner);
 }
 
 async function changesOfWebhooks(
@@ -237,18 +239,24 @@ async function changesOfWebhooks(
   by: (body: object) => Sent,
   owner: Sent,
   receiver: Receiver,
-  does: Does,
+  perform: Perform,
 ): Promise<void> {
   const events = [{ event: 'issue.created' }];
   const plan = by({ name: 'One', url: receiver.url, events, secret: 'a-secret-of-mine' });
-  const { id } = await does('createWebhook', /^webhook:/, 'POST', '/webhooks', plan);
+  const { id } = await perform('createWebhook', /^webhook:/, 'POST', '/webhooks', plan);
   const path = `/webhooks/${id}`;
-  await does('changeWebhook', /^webhook:/, 'PATCH', path, by({ name: 'Two' }));
+  await perform('changeWebhook', /^webhook:/, 'PATCH', path, by({ name: 'Two' }));
   const sample = by({ event: 'issue.created' });
-  await does('draftWebhookTest', /^webhook:/, 'POST', `${path}/test-request`, sample);
-  await does('rotateWebhookSecret', /^webhook:/, 'POST', `${path}/rotate-secret`, by({}));
+  await perform('draftWebhookTest', /^webhook:/, 'POST', `${path}/test-request`, sample);
+  await perform('rotateWebhookSecret', /^webhook:/, 'POST', `${path}/rotate-secret`, by({}));
   const since = '2026-01-01T00:00:00Z';
-  await does('recoverWebhook', /^webhook:/, 'POST', `${path}/recover`, by({ since, statuses: ['failed'] }));
+  await perform(
+    'recoverWebhook',
+    /^webhook:/,
+    'POST',
+    `${path}/recover`,
+    by({ since, statuses: ['failed'] }),
+  );
   await world.send(
     'POST',
     '/api/v1/events',
@@ -260,9 +268,15 @@ async function changesOfWebhooks(
   });
   const retry = `/deliveries/${delivery}/retry`;
   const at = new Date(Date.now() + 3_600_000).toISOString();
-  await does('retryDelivery', /^delivery:/, 'POST', retry, by({ at }));
-  await does('cancelDeliveryRetry', /^delivery:/, 'DELETE', retry, owner);
-  await does('testWebhook', /^webhook:/, 'POST', `${path}/test`, sample);
-  await does('createListener', /^webhook:/, 'POST', '/listeners', by({ forward_to: 'http://127.0.0.1:9/' }));
-  await does('deleteWebhook', /^webhook:/, 'DELETE', path, owner);
+  await perform('retryDelivery', /^delivery:/, 'POST', retry, by({ at }));
+  await perform('cancelDeliveryRetry', /^delivery:/, 'DELETE', retry, owner);
+  await perform('testWebhook', /^webhook:/, 'POST', `${path}/test`, sample);
+  await perform(
+    'createListener',
+    /^webhook:/,
+    'POST',
+    '/listeners',
+    by({ forward_to: 'http://127.0.0.1:9/' }),
+  );
+  await perform('deleteWebhook', /^webhook:/, 'DELETE', path, owner);
 }

@@ -1,9 +1,9 @@
 import ts from 'typescript';
 
-/** A comparison that may take longer the more of a secret is right: where it stands, and its text. */
+/** A comparison whose duration can depend on a secret: its line and its text. */
 export type Comparison = { line: number; text: string };
 
-/** Names of what nobody may find out bit by bit, alone or in the plural. */
+/** Names of secret values, singular or plural. */
 const SECRET =
   /(?:^|[_-]|[a-z])(?:secret|token|hash|digest|signature|password|hmac|mac|cookie|nonce)(?:s|es)?$/i;
 const EQUALITIES = new Set([
@@ -12,7 +12,7 @@ const EQUALITIES = new Set([
   ts.SyntaxKind.ExclamationEqualsToken,
   ts.SyntaxKind.ExclamationEqualsEqualsToken,
 ]);
-/** Methods that compare what they are given with what they belong to. */
+/** Methods that compare their argument with their object. */
 const COMPARING = new Set([
   'includes',
   'indexOf',
@@ -24,10 +24,10 @@ const COMPARING = new Set([
   'equals',
   'compare',
 ]);
-/** What stands for "there is none" tells nothing about what there is. */
+/** Comparisons with these values reveal nothing about a secret. */
 const NOTHING = new Set(['null', 'undefined', "''", '""']);
 
-/** All comparisons in a source by something else than `timingSafeEqual` in which a secret, by its name, takes part. */
+/** Returns all comparisons of values with names of secrets, except those by `timingSafeEqual`. */
 export function comparisonsOfSecrets(file: string, source: string): Comparison[] {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
   const found: Comparison[] = [];
@@ -50,9 +50,9 @@ function comparesSecret(node: ts.Node): boolean {
   if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
     const { name, expression } = node.expression;
     if (!COMPARING.has(name.text)) return false;
-    // A map is asked by what it is given; what lies in it is compared with nothing.
-    const isAsked = name.text !== 'get' && isSecret(expression) && !node.arguments.every(isLiteral);
-    return isAsked || node.arguments.some(isSecret);
+    // `get` compares the keys of a map, not its values.
+    const isCompared = name.text !== 'get' && isSecret(expression) && !node.arguments.every(isLiteral);
+    return isCompared || node.arguments.some(isSecret);
   }
   return ts.isSwitchStatement(node) && isSecret(node.expression);
 }
@@ -62,7 +62,7 @@ function isSecret(node: ts.Expression): boolean {
   return name !== null && SECRET.test(name);
 }
 
-/** The name that tells what a value is: its own, its member's, or that of what makes it. */
+/** Returns the name of a value: its own, that of its member, or that of the function that returns it. */
 function nameOf(node: ts.Expression): string | null {
   if (ts.isIdentifier(node)) return node.text;
   if (ts.isPropertyAccessExpression(node)) return node.name.text;

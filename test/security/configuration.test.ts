@@ -53,7 +53,7 @@ describe('the configuration', () => {
     assert.equal(configuration.identityProvider, null);
   });
 
-  it('takes what is given', () => {
+  it('contains the given values', () => {
     const configuration = readConfiguration({
       ...NEEDED,
       BASE_URL: 'https://baton.example.com/',
@@ -69,7 +69,7 @@ describe('the configuration', () => {
     assert.equal(configuration.identityProvider?.projectClaim, 'project_id');
   });
 
-  it('takes an identity provider only with issuer and audience, and from a secure address', () => {
+  it('requires an issuer, an audience and https for JWKS_URL', () => {
     const whole = {
       ...NEEDED,
       JWKS_URL: 'https://login.example.com/keys',
@@ -85,7 +85,7 @@ describe('the configuration', () => {
     assert.ok(readConfiguration({ ...whole, JWKS_URL: 'http://127.0.0.1:1/keys' }).identityProvider);
   });
 
-  it('takes ranges of trusted proxies, and names one that is wrong', () => {
+  it('accepts ranges in TRUSTED_PROXIES, and names an invalid one', () => {
     const TRUSTED_PROXIES = '10.0.0.0/8, fd00::/8,192.0.2.1';
     const { trustedProxies } = readConfiguration({ ...NEEDED, TRUSTED_PROXIES });
     assert.deepEqual(trustedProxies, ['10.0.0.0/8', 'fd00::/8', '192.0.2.1']);
@@ -96,7 +96,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('takes a version of the workers, whose starts are never eager', () => {
+  it('accepts a build id, which disables eager starts', () => {
     const { version, eagerStart } = readConfiguration({
       ...NEEDED,
       BATON_BUILD_ID: '1.4.2',
@@ -113,7 +113,7 @@ describe('the configuration', () => {
     assert.throws(() => readConfiguration({ ...named, BATON_DEPLOYMENT: 'a.b' }), /BATON_DEPLOYMENT must be/);
   });
 
-  it('takes a mail server together with a sender, and neither alone', () => {
+  it('accepts SMTP_URL and MAIL_FROM only together', () => {
     const SMTP_URL = 'smtps://user:pass@mail.example.com';
     for (const MAIL_FROM of [
       'baton@example.com',
@@ -137,7 +137,7 @@ describe('the configuration', () => {
     }
   });
 
-  it('takes an OpenID provider with its client, and who may join by a domain', () => {
+  it('accepts an OpenID provider with a client id and allowed domains', () => {
     const provider = { OIDC_ISSUER: 'https://login.example.com', OIDC_CLIENT_ID: 'baton' };
     const openIdOf = (members: object) => readConfiguration({ ...NEEDED, ...members }).openId;
     assert.equal(openIdOf({}), null);
@@ -168,7 +168,7 @@ describe('the configuration', () => {
     }
   });
 
-  it('takes single addresses as those that deliveries come from', () => {
+  it('accepts only single addresses in SOURCE_ADDRESSES', () => {
     const rangesOf = (SOURCE_ADDRESSES: string) =>
       readConfiguration({ ...NEEDED, SOURCE_ADDRESSES }).sourceAddresses;
     assert.deepEqual(rangesOf(''), []);
@@ -187,7 +187,7 @@ describe('the configuration', () => {
     }
   });
 
-  it('names every bad variable in a sentence, and shows no secret', () => {
+  it('names every invalid variable in a sentence, and reveals no secrets', () => {
     const bad = {
       PORT: '70000',
       BASE_URL: 'baton.example.com',

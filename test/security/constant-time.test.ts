@@ -5,23 +5,23 @@ import { comparisonsOfSecrets } from './comparisons.ts';
 
 const SOURCES = '{src,workers,cli,examples}/**/*.{ts,mjs,js}';
 
-/** Comparisons that tell nothing by how long they take: file, text, why. */
+/** Comparisons whose duration reveals nothing: file, text, reason. */
 const HARMLESS: readonly (readonly [file: string, text: string, reason: string])[] = [
   [
     'src/database/people/key-cache.ts',
     'known.get(hash)',
-    'SHA-256 of a key of 256 random bits: whoever learns some of it can make no key that has it',
+    'SHA-256 of a key of 256 random bits: no key can be created for a partly known hash',
   ],
   [
     'src/database/tasks/idempotency.ts',
     'row.request_hash !== requestHash',
-    'of a request, kept for the one who sent it',
+    'hash of a request, stored for its sender',
   ],
-  ['src/api/events/prepare.ts', 'earlier !== made.hash', 'of two events in one request'],
+  ['src/api/events/prepare.ts', 'earlier !== made.hash', 'hashes of two events in one request'],
 ];
 
-/** Where something secret is judged, and by what. */
-const JUDGES: readonly (readonly [file: string, means: RegExp])[] = [
+/** Files that compare secrets, and the function that they use. */
+const COMPARING_FILES: readonly (readonly [file: string, comparison: RegExp])[] = [
   ['src/security/passwords.ts', /timingSafeEqual\(/],
   ['src/api/codec/server.ts', /timingSafeEqual\(/],
   ['cli/receiver.ts', /timingSafeEqual\(/],
@@ -30,8 +30,8 @@ const JUDGES: readonly (readonly [file: string, means: RegExp])[] = [
   ['examples/receivers/go/main.go', /hmac\.Equal\(/],
 ];
 
-describe('no comparison of secrets', () => {
-  it('takes longer the more of one is right', () => {
+describe('the comparison of secrets', () => {
+  it('uses only timingSafeEqual in all sources, with listed exceptions', () => {
     const files = globSync(SOURCES, { cwd: checkout }).filter((file) => !file.includes('node_modules'));
     assert.ok(files.length > 200, `${files.length} files`);
     const unused = new Set(HARMLESS);
@@ -43,16 +43,16 @@ describe('no comparison of secrets', () => {
       }),
     );
     assert.deepEqual(found, []);
-    assert.deepEqual([...unused], [], 'exceptions that are none any more');
+    assert.deepEqual([...unused], [], 'unused exceptions');
   });
 
-  for (const [file, means] of JUDGES) {
-    it(`is left to what compares in constant time: ${file}`, () => {
-      assert.match(readFileSync(inCheckout(file), 'utf8'), means);
+  for (const [file, comparison] of COMPARING_FILES) {
+    it(`uses a constant-time function in ${file}`, () => {
+      assert.match(readFileSync(inCheckout(file), 'utf8'), comparison);
     });
   }
 
-  it('would stay unseen, whatever way it is written', () => {
+  it('is detected in every notation', () => {
     const planted = [
       'if (given.token === row.token) allow();',
       'const right = hashOf(given) !== stored.passwordHash;',

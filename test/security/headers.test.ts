@@ -6,7 +6,7 @@ import { ensureScreens } from '../../dev/launcher/web.ts';
 import { startGateway } from '../../src/gateway/server.ts';
 import { type Sent, type World, useOwnWorld } from '../support/world.ts';
 
-/** What every answer carries, whatever else it says. */
+/** The headers of every response. */
 const ALWAYS: Readonly<Record<string, RegExp>> = {
   'x-content-type-options': /^nosniff$/,
   'x-frame-options': /^DENY$/,
@@ -16,15 +16,15 @@ const ALWAYS: Readonly<Record<string, RegExp>> = {
   'permissions-policy': /^camera=\(\), microphone=\(\), geolocation=\(\)/,
   'content-security-policy': /frame-ancestors 'none'/,
 };
-/** What would tell strangers what runs here, or let them in. */
+/** Headers that would reveal the software or allow other origins. */
 const NEVER = ['server', 'x-powered-by', 'access-control-allow-credentials', 'via', 'x-aspnet-version'];
-/** Answers that may be kept, since nothing in them is anybody's. */
-const KEPT = /^\/(assets\/[\w-]+\.\w+|docs\/(swagger-ui|favicon)[\w.-]+)$/;
+/** Responses that can be cached, because they contain no private data. */
+const CACHEABLE = /^\/(assets\/[\w-]+\.\w+|docs\/(swagger-ui|favicon)[\w.-]+)$/;
 const OWN_ID = 'a-test-of-headers';
 
 type Asked = { method: string; path: string; sent: Sent };
 
-describe('the headers of every answer', () => {
+describe('the security headers', () => {
   before(async function () {
     this.timeout(120_000);
     await ensureScreens();
@@ -40,7 +40,7 @@ describe('the headers of every answer', () => {
     cookie = await world.signIn();
   });
 
-  it('protect whoever gets them: from every operation of the document, whatever it answers', async () => {
+  it('are in every response of every operation', async () => {
     const statuses = new Set<number>();
     let asked = 0;
     for (const { method, path, sent } of await everyOperation(world, cookie)) {
@@ -52,11 +52,11 @@ describe('the headers of every answer', () => {
     }
     assert.ok(asked > 250, `${asked} requests`);
     for (const status of [200, 201, 202, 204, 400, 401, 403, 404, 405, 406, 415, 422]) {
-      assert.ok(statuses.has(status), `no answer was ${status}`);
+      assert.ok(statuses.has(status), `no response has status ${status}`);
     }
   });
 
-  it('protect pages, their files and documents, and those that are not there', async () => {
+  it('are in responses for pages, assets, documents and unknown paths', async () => {
     const page = await world.send('GET', '/', { key: null });
     const assets = [...page.text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '');
     assert.ok(assets.length > 0);
@@ -79,7 +79,7 @@ describe('the headers of every answer', () => {
     }
   });
 
-  it('protect streams of events', async () => {
+  it('are in event streams', async () => {
     const { json } = await world.submit();
     await world.reaches(json.execution_id, 'completed');
     const path = `/api/v1/tasks/${json.execution_id}/events`;
@@ -89,7 +89,7 @@ describe('the headers of every answer', () => {
     assertGuarded(path, path, headers);
   });
 
-  it('protect what the live channel answers, in the API and in a gateway', async () => {
+  it('are in HTTP responses of the live channel, in the API and in a gateway', async () => {
     const gateway = await startGateway(world.configuration, pino({ level: 'silent' }));
     try {
       const paths = ['/ws', '/ws?EIO=4&transport=polling', '/ws?EIO=3&transport=nonsense'];
@@ -108,7 +108,7 @@ describe('the headers of every answer', () => {
     }
   });
 
-  it('leave a session that scripts, other sites and longer paths don’t get', async () => {
+  it('set an HttpOnly session cookie with SameSite=Lax', async () => {
     const body = { email: 'owner@example.com', password: 'a good long password' };
     const { headers } = await world.send('POST', '/api/v1/session', { key: null, body });
     const [value, ...attributes] = (headers.get('set-cookie') ?? '').split('; ');
@@ -117,17 +117,17 @@ describe('the headers of every answer', () => {
   });
 });
 
-describe('the headers of every answer, at an HTTPS address', () => {
+describe('the security headers of an HTTPS service', () => {
   const world = useOwnWorld({ worker: false, environment: { BASE_URL: 'https://baton.example.com' } });
 
-  it('say that browsers come back by HTTPS alone', async () => {
+  it('include Strict-Transport-Security', async () => {
     for (const path of ['/', '/api/v1/me', '/nothing', '/docs', '/ws', '/health/live']) {
       const { headers } = await world.send('GET', path, { key: null });
       assert.equal(headers.get('strict-transport-security'), 'max-age=31536000', path);
     }
   });
 
-  it('leave a session that is never sent in clear, nor set by a neighbour', async () => {
+  it('set a Secure session cookie with the __Host- prefix', async () => {
     const body = { email: 'owner@example.com', password: 'a good long password' };
     const { headers } = await world.send('POST', '/api/v1/session', { key: null, body });
     const [value, ...attributes] = (headers.get('set-cookie') ?? '').split('; ');
@@ -137,7 +137,7 @@ describe('the headers of every answer, at an HTTPS address', () => {
   });
 });
 
-/** Every operation as a stranger, a key and an owner ask for it: rightly, wrongly, and in a way there is not. */
+/** Returns valid and invalid requests to every operation, without credentials, with a key and by an owner. */
 async function everyOperation(world: World, cookie: string): Promise<Asked[]> {
   const { json } = await world.send('GET', '/api/v1/openapi.json', { key: null });
   const own = { 'X-Request-Id': OWN_ID };
@@ -152,7 +152,7 @@ async function everyOperation(world: World, cookie: string): Promise<Asked[]> {
       sent: { ...owner, body: { event: 'issue.created', data: { issue: { id: '1' } } } },
     },
   ];
-  // Whoever signs out can't ask any more.
+  // Signing out comes last, because it ends the session.
   const paths = Object.entries(json.paths as Record<string, object>).toSorted(([one], [other]) =>
     one.endsWith('/session') ? 1 : other.endsWith('/session') ? -1 : 0,
   );
@@ -183,17 +183,17 @@ function assertGuarded(what: string, path: string, headers: Headers): void {
     assert.match(headers.get(name) ?? '', form, `${what}: ${name}`);
   for (const name of NEVER) assert.equal(headers.get(name), null, `${what}: ${name}`);
   const cache = headers.get('cache-control') ?? '';
-  if (KEPT.test(path)) assert.match(cache, /^(public, max-age=\d+(, immutable)?|no-store)$/, what);
+  if (CACHEABLE.test(path)) assert.match(cache, /^(public, max-age=\d+(, immutable)?|no-store)$/, what);
   else assert.equal(cache, 'no-store', `${what}: cache-control`);
 }
 
-/** Nothing from elsewhere, nothing written into the page, no frame, no form that leads away. */
+/** Asserts that a page can load nothing from other origins and execute no inline code. */
 function assertPolicyOfPage(path: string, policy: string): void {
   assert.match(policy, /^default-src 'none'/, path);
   assert.ok(!/unsafe-|\*|https?:/.test(policy), `${path}: ${policy}`);
 }
 
-/** What a WebSocket without a token is told, as it stands on the wire. */
+/** Returns the raw response to a WebSocket upgrade without a token. */
 function upgradeRefused(url: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

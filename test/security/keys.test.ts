@@ -13,7 +13,7 @@ describe('API keys', () => {
     assert.deepEqual(keyOf(key), { key, prefix, hash });
   });
 
-  it('of another form are refused', () => {
+  it('are rejected if their format is invalid', () => {
     for (const text of ['', 'bt_', 'bt_abcdefgh_short', `${newApiKey().key}x`]) {
       assert.equal(looksLikeKey(text), false);
       assert.throws(() => keyOf(text));
@@ -24,14 +24,14 @@ describe('API keys', () => {
 describe('key rings', () => {
   const good = Buffer.alloc(32, 1).toString('base64');
 
-  it('seal with the first and know them all', () => {
+  it('have a first key, and find every key by its id', () => {
     const ring = parseKeyRing(`b:${good}, a:${good}`);
     assert.equal(ring.first.id, 'b');
     assert.deepEqual(ring.find('a'), Buffer.alloc(32, 1));
     assert.equal(ring.find('c'), undefined);
   });
 
-  it('that are wrong are refused without showing them', () => {
+  it('are rejected if they are invalid, without revealing the keys', () => {
     for (const text of ['', good, `a:${good},a:${good}`, `a:${good}x`, 'a:c2VjcmV0', `:${good}`]) {
       assert.throws(
         () => parseKeyRing(text),
@@ -48,9 +48,9 @@ describe('session cookies', () => {
     assert.ok(!sessionCookie('http://localhost:3000', 'x').includes('Secure'));
   });
 
-  it('count only with our own origin', () => {
-    const ours = 'https://baton.example.com';
-    assert.ok(isOwnOrigin(ours, 'https://baton.example.com'));
+  it('are accepted only from the own origin', () => {
+    const baseUrl = 'https://baton.example.com';
+    assert.ok(isOwnOrigin(baseUrl, 'https://baton.example.com'));
     for (const origin of [
       'http://baton.example.com',
       'https://example.com',
@@ -59,10 +59,10 @@ describe('session cookies', () => {
       '',
       undefined,
     ]) {
-      assert.ok(!isOwnOrigin(ours, origin), String(origin));
+      assert.ok(!isOwnOrigin(baseUrl, origin), String(origin));
     }
     assert.ok(isOwnOrigin('http://localhost:3000', 'http://127.0.0.1:3000'), 'another name of loopback');
     assert.ok(!isOwnOrigin('http://localhost:3000', 'http://127.0.0.1:3001'));
-    assert.ok(!isOwnOrigin(ours, 'http://localhost'));
+    assert.ok(!isOwnOrigin(baseUrl, 'http://localhost'));
   });
 });

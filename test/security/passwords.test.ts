@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hashPassword, newPassword, verifyPassword } from '../../src/security/passwords.ts';
 
 describe('passwords', () => {
-  it('are kept as Argon2id in PHC form, each with its salt', async () => {
+  it('are stored as Argon2id in PHC format, each with its own salt', async () => {
     const [one, two] = await Promise.all([hashPassword('pässword'), hashPassword('pässword')]);
     assert.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     assert.notEqual(one, two);
@@ -10,23 +10,23 @@ describe('passwords', () => {
     assert.equal(await verifyPassword('passwort', one), false);
   });
 
-  it('are the same in composed and decomposed letters', async () => {
+  it('match in composed and decomposed Unicode form', async () => {
     assert.equal(await verifyPassword('pa\u0308ss', await hashPassword('p\u00e4ss')), true);
   });
 
-  it('of nobody, or with a strange hash, are wrong', async () => {
+  it('do not match a missing or invalid hash', async () => {
     for (const hash of [null, '', 'plain', '$argon2id$v=19$m=99999999,t=2,p=1$AAAA$AAAA']) {
       assert.equal(await verifyPassword('x', hash), false);
     }
   });
 
-  it('are verified by hashes of other costs', async () => {
-    // Made by the reference implementation: password "password", salt "somesalt", t=2, m=65536, p=1.
+  it('are verified with hashes of other costs', async () => {
+    // From the reference implementation: password "password", salt "somesalt", t=2, m=65536, p=1.
     const hash = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     assert.equal(await verifyPassword('password', hash), true);
   });
 
-  it('that are made have 120 random bits', () => {
+  it('have 120 random bits if they are generated', () => {
     assert.match(newPassword(), /^[\w-]{20}$/);
     assert.notEqual(newPassword(), newPassword());
   });

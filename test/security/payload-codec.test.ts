@@ -12,18 +12,18 @@ const valueOf = (payload: Payload | undefined): unknown =>
 
 const VALUES = ['Größe', { list: [1, null, 'é😀'] }, undefined, null, new Uint8Array([0, 255, 10]), ''];
 
-describe('the codec of payloads', () => {
-  it('gives back what it was given, of every kind', async () => {
+describe('the payload codec', () => {
+  it('decodes encoded values of every type', async () => {
     const codec = codecOf('k1');
     for (const value of VALUES) {
-      const [closed] = await codec.encode([payloadOf(value)]);
-      assert.ok(closed);
-      assert.deepEqual(valueOf((await codec.decode([closed]))[0]), value);
+      const [encrypted] = await codec.encode([payloadOf(value)]);
+      assert.ok(encrypted);
+      assert.deepEqual(valueOf((await codec.decode([encrypted]))[0]), value);
     }
     assert.deepEqual(await codec.encode([]), []);
   });
 
-  it('leaves nothing to read, and closes the same twice in two ways', async () => {
+  it('encrypts equal payloads differently, without readable parts', async () => {
     const codec = codecOf('k1');
     const [one, two] = await codec.encode([payloadOf('a secret'), payloadOf('a secret')]);
     for (const payload of [one, two]) {
@@ -35,36 +35,36 @@ describe('the codec of payloads', () => {
     assert.notDeepEqual(one?.data, two?.data);
   });
 
-  it('says which key it took, and opens with any that it has', async () => {
+  it('records the id of its key, and decrypts with every configured key', async () => {
     const [old] = await codecOf('k1').encode([payloadOf('old')]);
     assert.equal(Buffer.from(old?.metadata?.['encryption-key-id'] ?? []).toString(), 'k1');
-    const [opened] = await codecOf('k2', 'k1').decode(old ? [old] : []);
-    assert.equal(valueOf(opened), 'old');
+    const [decrypted] = await codecOf('k2', 'k1').decode(old ? [old] : []);
+    assert.equal(valueOf(decrypted), 'old');
   });
 
-  it('takes what came in clear as it is', async () => {
+  it('does not change unencrypted payloads when decoding', async () => {
     const plain = payloadOf({ by: 'operator' });
     assert.deepEqual(await codecOf('k1').decode([plain]), [plain]);
   });
 
-  it('closes nothing a second time', async () => {
+  it('does not encrypt a payload twice', async () => {
     const codec = codecOf('k1');
-    const closed = await codec.encode([payloadOf('once')]);
-    assert.deepEqual(await codec.encode(closed), closed);
+    const encrypted = await codec.encode([payloadOf('once')]);
+    assert.deepEqual(await codec.encode(encrypted), encrypted);
   });
 
-  it('refuses what its keys do not open, naming the key and nothing more', async () => {
-    const closed = await codecOf('k1').encode([payloadOf('a secret')]);
-    await assert.rejects(codecOf('k2').decode(closed), {
+  it('rejects payloads that its keys cannot decrypt, and names only the key', async () => {
+    const encrypted = await codecOf('k1').encode([payloadOf('a secret')]);
+    await assert.rejects(codecOf('k2').decode(encrypted), {
       name: 'PayloadError',
       message: 'the payload key "k1" is not configured (BATON_PAYLOAD_KEYS)',
     });
-    const [payload] = closed;
+    const [payload] = encrypted;
     const changed = Buffer.from(payload?.data ?? []);
     changed[20] = (changed[20] ?? 0) ^ 1;
     const forged: Payload = { metadata: payload?.metadata ?? {}, data: changed };
     await assert.rejects(codecOf('k1').decode([forged]), /cannot decrypt a payload with the key "k1"/);
-    // A tag that is cut short would be guessed soon.
+    // A truncated tag would be easy to guess.
     for (const bytes of [0, 5, 12, 16, 20]) {
       const cut: Payload = { metadata: payload?.metadata ?? {}, data: changed.subarray(0, bytes) };
       await assert.rejects(codecOf('k1').decode([cut]), { name: 'PayloadError' }, `${bytes} bytes`);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { safeReturnPath } from '../../src/security/return-path.ts';
 
-describe('the page to come back to', () => {
-  it('is a page of ours, with all that stands in its address', () => {
+describe('the return path', () => {
+  it('is a page of the service, with its query and fragment', () => {
     for (const place of [
       '/',
       '/orchestration',
@@ -15,7 +15,7 @@ describe('the page to come back to', () => {
     assert.equal(safeReturnPath('/a/../b'), '/b');
   });
 
-  it('is the first one where another address is meant, or none of the screens', () => {
+  it('is / for other origins, and for paths that are not screens', () => {
     const others = [
       undefined,
       null,

@@ -10,7 +10,7 @@ import { useInstallation } from '../support/installation.ts';
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 const sealingOf = (ring: string) => createSealing(parseKeyRing(ring));
 
-describe('the secrets in the database, at the start of a process', function () {
+describe('the startup check of sealed secrets', function () {
   const fresh = useInstallation({ poolSize: 2 });
   let database: Database;
   before(async () => {
@@ -28,15 +28,15 @@ describe('the secrets in the database, at the start of a process', function () {
     }
   });
 
-  it('open with all keys that sealed them, in any order', async () => {
+  it('succeeds with all keys that sealed them, in any order', async () => {
     await checkSealedSecrets(database, sealingOf(`third:${key(3)},second:${key(2)},first:${key(1)}`));
   });
 
   for (const [what, ring] of [
     ['is missing', `first:${key(1)}`],
-    ['is another one under its name', `first:${key(1)},second:${key(4)}`],
+    ['has another value', `first:${key(1)},second:${key(4)}`],
   ] as const) {
-    it(`stop the start with a sentence where a key ${what}`, async () => {
+    it(`fails with a sentence if a key ${what}`, async () => {
       await assert.rejects(checkSealedSecrets(database, sealingOf(ring)), (error: Error) => {
         assert.ok(error instanceof ConfigurationError);
         assert.match(error.message, /^BATON_SEALING_KEYS cannot decrypt the secrets of webhooks .*"second"/);

@@ -7,18 +7,18 @@ const key = (fill: number) => Buffer.alloc(32, fill).toString('base64');
 describe('sealing', () => {
   const sealing = createSealing(parseKeyRing(`a:${key(1)}`));
 
-  it('opens what was sealed for the same place', () => {
+  it('opens a text that was sealed for the same context', () => {
     const sealed = sealing.seal('sécret', 'table.column:1');
     assert.match(sealed, /^v1\.a\.[\w-]{16}\.[\w-]+$/);
     assert.ok(!sealed.includes('sécret'));
     assert.equal(sealing.open(sealed, 'table.column:1'), 'sécret');
   });
 
-  it('never gives the same text twice', () => {
+  it('never returns the same sealed text twice', () => {
     assert.notEqual(sealing.seal('x', 'p'), sealing.seal('x', 'p'));
   });
 
-  it('opens nothing that was sealed for another place, or changed', () => {
+  it('opens no text that was sealed for another context or changed', () => {
     const sealed = sealing.seal('secret', 'table.column:1');
     assert.throws(() => sealing.open(sealed, 'table.column:2'), SealError);
     const [version, id, nonce, body = ''] = sealed.split('.');
@@ -34,7 +34,7 @@ describe('sealing', () => {
     }
   });
 
-  it('opens what an older key of the ring sealed, and names a key that is missing', () => {
+  it('opens texts that an older key of the ring sealed, and names a missing key', () => {
     const rotated = createSealing(parseKeyRing(`b:${key(2)},a:${key(1)}`));
     assert.equal(rotated.open(sealing.seal('old', 'p'), 'p'), 'old');
     const sealed = rotated.seal('new', 'p');

@@ -14,7 +14,7 @@ import {
   type RequestContext,
 } from '@a2a-js/sdk/server';
 
-/** What the agent does with a message: it publishes by these means until it returns. */
+/** Handles a message: publishes with `say` until it returns. */
 export type Deed = (
   asked: { text: string; first: boolean; signal: AbortSignal },
   say: Saying,
@@ -30,12 +30,12 @@ export type Saying = {
 export type A2aAgent = {
   url: string;
   messages: Message[];
-  /** Methods that were called, in their order. */
+  /** The called methods, in order. */
   methods: string[];
   cancelled: string[];
   authorizations: Set<string | undefined>;
   doing(deed: Deed): void;
-  /** Breaks off all connections that are open. */
+  /** Closes all open connections. */
   cutAll(): void;
   close(): Promise<void>;
 };
@@ -51,7 +51,10 @@ export async function startA2aAgent(options: { streaming: boolean; key?: string 
       const text = context.userMessage.parts
         .map(({ content }) => (content?.$case === 'text' ? content.value : ''))
         .join('');
-      await deed({ text, first: context.task === undefined, signal: control.signal }, sayingBy(context, bus));
+      await deed(
+        { text, first: context.task === undefined, signal: control.signal },
+        publisherFor(context, bus),
+      );
       stops.delete(context.taskId);
     },
     async cancelTask(taskId, bus) {
@@ -117,7 +120,10 @@ export async function startA2aAgent(options: { streaming: boolean; key?: string 
   }
 }
 
-function sayingBy({ taskId, contextId, task, userMessage }: RequestContext, bus: ExecutionEventBus): Saying {
+function publisherFor(
+  { taskId, contextId, task, userMessage }: RequestContext,
+  bus: ExecutionEventBus,
+): Saying {
   let isBegun = false;
   const begin = () => {
     if (isBegun) return;
@@ -132,13 +138,13 @@ function sayingBy({ taskId, contextId, task, userMessage }: RequestContext, bus:
     };
     bus.publish(AgentEvent.task(begun));
   };
-  const tell = (state: TaskState, text?: string, metadata?: Record<string, unknown>) => {
+  const publish = (state: TaskState, text?: string, metadata?: Record<string, unknown>) => {
     begin();
     bus.publish(AgentEvent.statusUpdate(statusOf(taskId, contextId, state, text, metadata)));
   };
   return {
-    working: (text, metadata) => tell(TaskState.TASK_STATE_WORKING, text, metadata),
-    ends: tell,
+    working: (text, metadata) => publish(TaskState.TASK_STATE_WORKING, text, metadata),
+    ends: publish,
     replies: (text) => bus.publish(AgentEvent.message(messageOf(text, contextId, ''))),
     artifact(text) {
       begin();

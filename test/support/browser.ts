@@ -48,7 +48,7 @@ export async function withPage<T>(
   }
 }
 
-/** @throws a sentence when no browser can be started */
+/** @throws with an explanation if no browser can be started */
 async function launch(): Promise<Browser> {
   const { chromium } = await import('playwright-core');
   const { path, environment } = await findChromium((sentence) => console.log(`    ${sentence}`));

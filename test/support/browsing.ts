@@ -1,9 +1,9 @@
-/** A browser as far as redirects and cookies go: each address keeps its own cookies. */
+/** A minimal browser that follows redirects and keeps cookies: each origin has its own cookies. */
 export type Browsing = {
-  /** Follows redirects from here until one leads to `until`, or an answer is none; what was answered last. */
+  /** Follows redirects until one leads to `until`, or a response is none. Returns the last response. */
   open(url: string, until?: (location: URL) => boolean): Promise<Page>;
   cookies(origin: string): ReadonlyMap<string, string>;
-  /** The header that the browser would send there. */
+  /** Returns the Cookie header that the browser would send there. */
   cookieHeader(origin: string): string;
 };
 
@@ -40,7 +40,7 @@ export function startBrowsing(): Browsing {
     async open(url, until = () => false) {
       let page = await get(new URL(url));
       for (let hops = 0; page.location !== null && !until(page.location); hops += 1) {
-        if (hops > 20) throw new Error(`redirected in a circle at ${page.url.href}`);
+        if (hops > 20) throw new Error(`too many redirects at ${page.url.href}`);
         page = await get(page.location);
       }
       return page;

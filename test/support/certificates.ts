@@ -5,18 +5,18 @@ import { loadX509 } from '../../dev/launcher/x509.ts';
 /** PEM texts for a server. `cert` is the chain that the server shows. */
 export type ServerCertificate = { cert: string; key: string };
 
-export type CertificateWish = {
-  /** DNS names and literal addresses. */
+export type CertificateOptions = {
+  /** DNS names and IP addresses. */
   names: readonly string[];
   validFrom?: Date;
   validTo?: Date;
 };
 
-/** A certificate authority that lives in memory. */
+/** A certificate authority in memory. */
 export type TestAuthority = {
-  /** Its own certificate, PEM. */
+  /** The certificate of the authority, PEM. */
   ca: string;
-  issue(wish: CertificateWish): Promise<ServerCertificate>;
+  issue(options: CertificateOptions): Promise<ServerCertificate>;
 };
 
 const DAY = 24 * 3_600_000;
@@ -38,10 +38,10 @@ export async function createTestAuthority(name = 'Test authority'): Promise<Test
   });
   return {
     ca: root.toString('pem'),
-    async issue(wish) {
+    async issue(options) {
       const own = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
       const certificate = await x509.X509CertificateGenerator.create({
-        ...common(x509, wish),
+        ...common(x509, options),
         subject: 'CN=Test server',
         issuer: root.subject,
         publicKey: own.publicKey,
@@ -52,25 +52,25 @@ export async function createTestAuthority(name = 'Test authority'): Promise<Test
   };
 }
 
-export async function selfSigned(wish: CertificateWish): Promise<ServerCertificate> {
+export async function selfSigned(options: CertificateOptions): Promise<ServerCertificate> {
   const x509 = await loadX509();
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    ...common(x509, wish),
+    ...common(x509, options),
     name: 'CN=Test server',
     keys,
   });
   return { cert: certificate.toString('pem'), key: await pemOf(x509, keys.privateKey) };
 }
 
-function common(x509: typeof X509, wish: CertificateWish) {
-  const names = wish.names.map((value) => ({
+function common(x509: typeof X509, options: CertificateOptions) {
+  const names = options.names.map((value) => ({
     type: /^[\d.]+$|:/.test(value) ? ('ip' as const) : ('dns' as const),
     value,
   }));
   return {
-    notBefore: wish.validFrom ?? new Date(Date.now() - DAY),
-    notAfter: wish.validTo ?? new Date(Date.now() + DAY),
+    notBefore: options.validFrom ?? new Date(Date.now() - DAY),
+    notAfter: options.validTo ?? new Date(Date.now() + DAY),
     signingAlgorithm: ALGORITHM,
     extensions: [new x509.SubjectAlternativeNameExtension(names)],
   };

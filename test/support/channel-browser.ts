@@ -12,7 +12,7 @@ import {
   type Joined,
 } from './following.ts';
 
-type Told = { id: number } & (
+type Report = { id: number } & (
   | { what: 'event'; body: FeedEvent }
   | { what: 'joined'; body: Joined }
   | { what: 'refused' | 'failed'; body: string }
@@ -22,54 +22,54 @@ type Told = { id: number } & (
 const LIBRARY = inCheckout('node_modules', 'socket.io-client', 'dist', 'socket.io.min.js');
 
 /**
- * What runs in the page. `tell` comes from outside; what happens within a moment is told at once, since each call
- * goes through the browser's debugging connection.
+ * The script of the page. It calls `report` of this process once for several events, because each call goes through the
+ * browser's debugging connection.
  */
 const SCRIPT = `
   const leaving = new Map();
-  let told = [];
-  function note(id, what, body) {
-    if (told.length === 0) setTimeout(() => { const now = told; told = []; tell(now); }, 5);
-    told.push({ id, what, body });
+  let pending = [];
+  function record(id, what, body) {
+    if (pending.length === 0) setTimeout(() => { const batch = pending; pending = []; report(batch); }, 5);
+    pending.push({ id, what, body });
   }
-  function followBySocketIo({ id, path, token, wish }) {
+  function followBySocketIo({ id, path, token, request }) {
     const socket = io({ path, query: { token }, forceNew: true, reconnection: false });
     let code = null;
     leaving.set(id, () => socket.disconnect());
-    socket.on('connect', () => socket.emit('join', wish, (answer) =>
-      note(id, answer.ok ? 'joined' : 'refused', answer.ok ? answer : answer.code)));
+    socket.on('connect', () => socket.emit('join', request, (answer) =>
+      record(id, answer.ok ? 'joined' : 'refused', answer.ok ? answer : answer.code)));
     socket.on('connect_error', (error) =>
-      note(id, error.data ? 'refused' : 'failed', error.data ? error.data.code : error.message));
-    socket.on('event', (event) => note(id, 'event', event));
+      record(id, error.data ? 'refused' : 'failed', error.data ? error.data.code : error.message));
+    socket.on('event', (event) => record(id, 'event', event));
     socket.on('closed', (last) => { code = last.code; });
-    socket.on('disconnect', () => note(id, 'ended', code));
+    socket.on('disconnect', () => record(id, 'ended', code));
   }
-  function followPlainly({ id, address, wish }) {
+  function followPlainly({ id, address, request }) {
     const socket = new WebSocket(address);
     let code = null;
     leaving.set(id, () => socket.close());
-    socket.onopen = () => socket.send(JSON.stringify({ type: 'join', ...wish }));
+    socket.onopen = () => socket.send(JSON.stringify({ type: 'join', ...request }));
     socket.onmessage = ({ data }) => {
       const message = JSON.parse(data);
-      if (message.type === 'event') note(id, 'event', message.event);
-      else if (message.type === 'joined') note(id, 'joined', message);
-      else if (message.type === 'refused') note(id, 'refused', message.code);
+      if (message.type === 'event') record(id, 'event', message.event);
+      else if (message.type === 'joined') record(id, 'joined', message);
+      else if (message.type === 'refused') record(id, 'refused', message.code);
       else if (message.type === 'closed') code = message.code;
     };
-    socket.onerror = () => note(id, 'failed', 'the WebSocket failed');
-    socket.onclose = (event) => note(id, 'ended', code || event.reason || null);
+    socket.onerror = () => record(id, 'failed', 'the WebSocket failed');
+    socket.onclose = (event) => record(id, 'ended', code || event.reason || null);
   }
   function leave(id) { leaving.get(id)?.(); leaving.delete(id); }
 `;
 
 type Way = 'followBySocketIo' | 'followPlainly';
 type FollowingPage = {
-  /** Begins a connection in the page; the answer ends it. */
-  begin(way: Way, words: object, connection: FollowingBuilder): Promise<() => Promise<void>>;
+  /** Opens a connection in the page. Returns the function that closes it. */
+  begin(way: Way, options: object, connection: FollowingBuilder): Promise<() => Promise<void>>;
   close(): Promise<void>;
 };
 
-/** Clients in a real browser, one page for each gateway. `close` closes the pages. */
+/** Creates clients in a real browser, with one page for each gateway. `close` closes the pages. */
 export function browserClients(): { clients: ChannelClient[]; close(): Promise<void> } {
   const pages = new Map<string, Promise<FollowingPage>>();
   const pageAt = (url: string) => {
@@ -82,8 +82,8 @@ export function browserClients(): { clients: ChannelClient[]; close(): Promise<v
     async follow(url, token, executionId, { after, onEvent } = {}) {
       const page = await pageAt(url);
       const connection = beginFollowing(onEvent);
-      const words = { address: plainAddress(url, token), token, wish: joinMessage(executionId, after) };
-      const leave = await page.begin(way, words, connection);
+      const options = { address: plainAddress(url, token), token, request: joinMessage(executionId, after) };
+      const leave = await page.begin(way, options, connection);
       return await connection.follow(name, leave);
     },
   });
@@ -99,24 +99,24 @@ export function browserClients(): { clients: ChannelClient[]; close(): Promise<v
 }
 
 /**
- * A page under the gateway's own address: long polling obeys the browser's rule of one origin, and no page from
- * elsewhere may reach this machine. What the gateway really answers there is of no matter.
+ * Opens a page of the gateway's own origin, because long polling obeys the same-origin policy, and a page of another
+ * origin may not call this machine. The content of the page does not matter.
  */
 async function openFollowingPage(url: string): Promise<FollowingPage> {
   const { page, close } = await openPage({ bypassCSP: true });
   const connections = new Map<number, FollowingBuilder>();
   let last = 0;
   await page.goto(`${url}/health/live`);
-  await page.exposeFunction('tell', (all: Told[]) => {
-    for (const told of all) pass(told, connections.get(told.id));
+  await page.exposeFunction('report', (all: Report[]) => {
+    for (const report of all) dispatch(report, connections.get(report.id));
   });
   for (const content of [readFileSync(LIBRARY, 'utf8'), SCRIPT]) await page.addScriptTag({ content });
   return {
     close,
-    async begin(way, words, connection) {
+    async begin(way, options, connection) {
       const id = ++last;
       connections.set(id, connection);
-      await page.evaluate(`${way}(${JSON.stringify({ id, path: CHANNEL_PATH, ...words })})`);
+      await page.evaluate(`${way}(${JSON.stringify({ id, path: CHANNEL_PATH, ...options })})`);
       return async () => {
         connections.delete(id);
         connection.ended(null);
@@ -126,10 +126,10 @@ async function openFollowingPage(url: string): Promise<FollowingPage> {
   };
 }
 
-function pass(told: Told, connection: FollowingBuilder | undefined): void {
-  if (told.what === 'event') connection?.event(told.body);
-  else if (told.what === 'joined') connection?.joined(told.body);
-  else if (told.what === 'refused') connection?.refused(told.body);
-  else if (told.what === 'failed') connection?.failed(told.body);
-  else connection?.ended(told.body);
+function dispatch(report: Report, connection: FollowingBuilder | undefined): void {
+  if (report.what === 'event') connection?.event(report.body);
+  else if (report.what === 'joined') connection?.joined(report.body);
+  else if (report.what === 'refused') connection?.refused(report.body);
+  else if (report.what === 'failed') connection?.failed(report.body);
+  else connection?.ended(report.body);
 }

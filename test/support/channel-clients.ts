@@ -4,10 +4,10 @@ import { CHANNEL_PATH } from '../../src/domain/channel/channel.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { beginFollowing, plainAddress, joinMessage, type ChannelClient, type Joined } from './following.ts';
 
-// @ts-expect-error -- it ships no types for modules; it is used as the newest is
+// @ts-expect-error -- the package has no types for modules; it has the interface of the newest version
 const { io: ioOfVersion3 } = (await import('socket.io-client-3')) as { io: typeof io };
 
-/** The clients that run in this process; those of other runtimes are in files of their own. */
+/** The clients that run in this process. Clients of other runtimes have separate files. */
 export const NODE_CLIENTS: readonly ChannelClient[] = [
   socketIoClient('socket.io-client 4.8, websocket', { transports: ['websocket'] }),
   socketIoClient('socket.io-client 4.8, polling, then websocket', {}),
@@ -20,7 +20,7 @@ export const NODE_CLIENTS: readonly ChannelClient[] = [
 type JoinAnswer = ({ ok: true } & Joined) | { ok: false; code: string };
 type ConnectError = Error & { data?: { code?: string } };
 
-/** A Socket.IO connection to the gateway at `url`, which tries once. */
+/** Opens a Socket.IO connection to the gateway at `url`, without reconnection. */
 export function connectSocketIo(
   url: string,
   token: string | null,
@@ -39,23 +39,23 @@ function socketIoClient(
   return {
     name,
     async follow(url, token, executionId, { after, onEvent } = {}) {
-      const tell = beginFollowing(onEvent);
+      const following = beginFollowing(onEvent);
       let code: string | null = null;
       const socket = connectSocketIo(url, token, options, connect);
       socket.on('connect_error', ({ data, message }: ConnectError) => {
-        if (data?.code === undefined) tell.failed(message);
-        else tell.refused(data.code);
+        if (data?.code === undefined) following.failed(message);
+        else following.refused(data.code);
       });
-      socket.on('event', tell.event);
+      socket.on('event', following.event);
       socket.on('closed', (last: { code: string }) => (code = last.code));
-      socket.on('disconnect', () => tell.ended(code));
+      socket.on('disconnect', () => following.ended(code));
       socket.on('connect', () => {
         socket.emit('join', joinMessage(executionId, after), (answer: JoinAnswer) => {
-          if (answer.ok) tell.joined(answer);
-          else tell.refused(answer.code);
+          if (answer.ok) following.joined(answer);
+          else following.refused(answer.code);
         });
       });
-      return await tell.follow(name, () => void socket.disconnect());
+      return await following.follow(name, () => void socket.disconnect());
     },
   };
 }
@@ -69,22 +69,22 @@ function plainClient(name: string, open: (address: string) => WebSocket | WebSoc
   return {
     name,
     async follow(url, token, executionId, { after, onEvent } = {}) {
-      const tell = beginFollowing(onEvent);
+      const following = beginFollowing(onEvent);
       let code: string | null = null;
       const socket = open(plainAddress(url, token)) as WebSocket;
       socket.addEventListener('open', () => {
         socket.send(JSON.stringify({ type: 'join', ...joinMessage(executionId, after) }));
       });
-      socket.addEventListener('error', () => tell.failed('the WebSocket failed'));
-      socket.addEventListener('close', ({ reason }) => tell.ended(code ?? (reason || null)));
+      socket.addEventListener('error', () => following.failed('the WebSocket failed'));
+      socket.addEventListener('close', ({ reason }) => following.ended(code ?? (reason || null)));
       socket.addEventListener('message', ({ data }) => {
         const message = JSON.parse(String(data)) as PlainMessage;
-        if (message.type === 'event') tell.event(message.event);
-        else if (message.type === 'joined') tell.joined(message);
-        else if (message.type === 'refused') tell.refused(message.code);
+        if (message.type === 'event') following.event(message.event);
+        else if (message.type === 'joined') following.joined(message);
+        else if (message.type === 'refused') following.refused(message.code);
         else code = message.code;
       });
-      return await tell.follow(name, () => socket.close());
+      return await following.follow(name, () => socket.close());
     },
   };
 }

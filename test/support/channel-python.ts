@@ -13,8 +13,8 @@ import {
 } from './following.ts';
 import { pythonWithClients } from './python.ts';
 
-/** A line of the script: it is ready, or something of the connection `id`. */
-type Told = {
+/** A line of the script: it is ready, or an event of the connection `id`. */
+type Report = {
   id?: number;
   joined?: Joined;
   event?: FeedEvent;
@@ -25,7 +25,7 @@ type Told = {
 
 const STARTS_WITHIN_MS = 60_000;
 
-/** Python's Socket.IO client, all its connections in one process. `close` ends it. */
+/** Starts python-socketio in a process for all its connections. `close` ends it. */
 export async function startPythonClient(
   name = 'python-socketio, polling, then websocket',
   transports: readonly string[] | null = null,
@@ -39,11 +39,11 @@ export async function startPythonClient(
     for (const connection of connections.values()) connection.ended(null);
   });
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const told = JSON.parse(line) as Told;
-    if (told.id === undefined) ready.resolve();
-    else pass(told, connections.get(told.id));
+    const report = JSON.parse(line) as Report;
+    if (report.id === undefined) ready.resolve();
+    else dispatch(report, connections.get(report.id));
   });
-  const say = (words: object) => child.stdin.write(`${JSON.stringify(words)}\n`);
+  const send = (command: object) => child.stdin.write(`${JSON.stringify(command)}\n`);
   await inTime('starting the Python client', ready.promise, STARTS_WITHIN_MS);
   let last = 0;
 
@@ -51,14 +51,14 @@ export async function startPythonClient(
     name,
     async follow(url, token, executionId, { after, onEvent } = {}) {
       const id = ++last;
-      // Python hears of the answer in a task of its own, so it may tell of an event before it.
+      // Python handles the response in a separate task, so it may report an event before it.
       const connection = beginFollowing(onEvent, false);
       connections.set(id, connection);
-      say({ do: 'follow', id, url, token, wish: joinMessage(executionId, after), transports });
+      send({ do: 'follow', id, url, token, request: joinMessage(executionId, after), transports });
       return await connection.follow(name, () => {
         connections.delete(id);
         connection.ended(null);
-        if (child.exitCode === null) say({ do: 'disconnect', id });
+        if (child.exitCode === null) send({ do: 'disconnect', id });
       });
     },
     async close() {
@@ -68,10 +68,10 @@ export async function startPythonClient(
   };
 }
 
-function pass(told: Told, connection: FollowingBuilder | undefined): void {
-  if (told.event) connection?.event(told.event);
-  if (told.joined) connection?.joined(told.joined);
-  if (told.refused !== undefined) connection?.refused(told.refused);
-  if (told.failed !== undefined) connection?.failed(told.failed);
-  if (told.ended !== undefined) connection?.ended(told.ended);
+function dispatch(report: Report, connection: FollowingBuilder | undefined): void {
+  if (report.event) connection?.event(report.event);
+  if (report.joined) connection?.joined(report.joined);
+  if (report.refused !== undefined) connection?.refused(report.refused);
+  if (report.failed !== undefined) connection?.failed(report.failed);
+  if (report.ended !== undefined) connection?.ended(report.ended);
 }

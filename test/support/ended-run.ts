@@ -5,7 +5,7 @@ import { newRunRow } from './run-row.ts';
 import { eventually } from './eventually.ts';
 import type { FreshInstallation } from './installation.ts';
 
-/** Stores a completed run whose callback to `callbackUrl` is still to be sent; answers its id. */
+/** Stores a completed run with a pending callback to `callbackUrl`. Returns its id. */
 export async function storeEndedRun(
   { database, installation }: Pick<FreshInstallation, 'database' | 'installation'>,
   callbackUrl: string,

@@ -33,12 +33,12 @@ export class Refused extends Error {
   override name = 'Refused';
   readonly code: string;
   constructor(code: string) {
-    super(`refused: ${code || 'the client was not told why'}`);
+    super(`refused: ${code || 'without a code'}`);
     this.code = code;
   }
 }
 
-/** Receives what happens on a client's connection, and builds its {@link Following}. */
+/** Handles what happens on a client's connection, and builds its {@link Following}. */
 export type FollowingBuilder = {
   event(event: FeedEvent): void;
   joined(answer: Joined): void;
@@ -54,17 +54,17 @@ export function beginFollowing(onEvent: FollowOptions['onEvent'], isStrict = tru
   const events: FeedEvent[] = [];
   const answer = Promise.withResolvers<Joined>();
   const ended = Promise.withResolvers<string | null>();
-  // It may reject before it is awaited.
+  // The promise can reject before it is awaited.
   answer.promise.catch(() => {});
   return {
     event(event) {
       events.push(event);
       onEvent?.(event);
     },
-    joined(told) {
+    joined(joined) {
       if (isStrict && events.length > 0)
-        answer.reject(new Error(`events came ahead of the answer to join: ${JSON.stringify(events)}`));
-      answer.resolve({ snapshot: told.snapshot, last_seq: told.last_seq });
+        answer.reject(new Error(`events arrived before the response to join: ${JSON.stringify(events)}`));
+      answer.resolve({ snapshot: joined.snapshot, last_seq: joined.last_seq });
     },
     refused: (code) => answer.reject(new Refused(code)),
     failed: (why) => answer.reject(new Error(why)),
@@ -84,7 +84,7 @@ export function beginFollowing(onEvent: FollowOptions['onEvent'], isStrict = tru
   };
 }
 
-/** Rejects after `limitMs`, so that no test hangs on a silent gateway. */
+/** Rejects after `limitMs`, so that no test hangs if a gateway does not respond. */
 export async function inTime<T>(what: string, work: Promise<T>, limitMs = WAIT_TIMEOUT_MS): Promise<T> {
   const limit = new AbortController();
   const late = wait(limitMs, null, { signal: limit.signal }).then(() => {
@@ -103,7 +103,7 @@ export function joinMessage(
   return after === undefined ? { room } : { room, after };
 }
 
-/** Returns the address of a plain WebSocket at the gateway. */
+/** Returns the URL of a plain WebSocket at the gateway. */
 export function plainAddress(url: string, token: string): string {
   return `${url.replace(/^http/, 'ws')}${CHANNEL_PATH}?token=${encodeURIComponent(token)}`;
 }

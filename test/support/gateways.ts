@@ -6,18 +6,17 @@ import { startNodeService } from '../../dev/launcher/node-service.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { services } from './services.ts';
 
-/** A gateway in a process of its own. */
+/** A gateway in a separate process. */
 export type GatewayProcess = { url: string; pid: number; stop(): Promise<void> };
 
-/** Key rings, as an environment gives them to several processes. */
+/** Key rings for the environments of several processes. */
 export const SHARED_RINGS = {
   BATON_SEALING_KEYS: `shared:${Buffer.alloc(32, 3).toString('base64')}`,
   BATON_TOKEN_KEYS: `shared:${Buffer.alloc(32, 4).toString('base64')}`,
 };
 
 /**
- * Starts gateways beside a world that was given {@link SHARED_RINGS}, over the same database and Temporal. `close`
- * stops them all.
+ * Starts gateways beside a world with {@link SHARED_RINGS}, on the same database and Temporal. `close` stops them all.
  */
 export async function startGateways(
   world: { databaseUrl: string; taskQueue: string },

@@ -4,7 +4,7 @@ import { setUpInstallation, type Installation } from '../../src/runtime/installa
 import { useFixture } from './fixture.ts';
 import { freshDatabase } from './services.ts';
 
-/** A database of a test's own in which the first workspace, its project and its admin have been set up. */
+/** A separate database in which the first workspace, its project and its admin have been set up. */
 export type FreshInstallation = {
   url: string;
   database: Database;
@@ -26,7 +26,7 @@ export function setUpTestInstallation(databaseUrl: string): Promise<Installation
   });
 }
 
-/** Sets up an installation in a fresh database and connects to it, with `poolSize` connections at most. */
+/** Sets up an installation in a new database and connects to it, with at most `poolSize` connections. */
 export async function freshInstallation({
   poolSize = 10,
   adminEmail = 'admin@example.com',

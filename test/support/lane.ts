@@ -5,13 +5,13 @@ import type { FromLane, Outcome, ToLane } from '../../dev/tests/lane-process.ts'
 import { closeShared } from './shared.ts';
 
 /*
- * One lane of the tests: runs the files that its parent sends, one after another in this process, and sends back the
- * outcome of each. Its arguments: how long it may take after the last file until nothing is open, in milliseconds, and a
- * pattern for titles. A process that still has something open then fails, and prints what it is.
+ * A lane of the tests: runs the files that its parent sends, one after another in this process, and sends back the
+ * outcome of each. Its arguments: the time in milliseconds within which everything must be closed after the last file, and
+ * a pattern for titles. A process with an open resource then fails, and prints the resource.
  */
 const [leakLimitMs, grep] = process.argv.slice(2);
 const OPTIONS = {
-  // For what hangs. A test that needs more says so; none is meant to come near it, on a slow machine either.
+  // For tests that hang. A test that needs more time sets its own limit. No test should come near it on a slow machine.
   timeout: 60_000,
   slow: 1_000,
   reporter: 'spec',
@@ -19,10 +19,10 @@ const OPTIONS = {
   color: process.env['FORCE_COLOR'] === '1',
   ...(grep === undefined ? {} : { grep }),
 };
-/** What each file has left open that was not open before it, for the message of a leak. */
+/** The resources that each file has left open, for the message of a leak. */
 const leftOpen = new Map<string, string[]>();
 
-/** The process's own connections to its parent. */
+/** The connections of the process to its parent. */
 const atStart = openResources();
 
 process.env['NODE_ENV'] = 'test';
@@ -78,7 +78,7 @@ async function end(): Promise<void> {
   }, Number(leakLimitMs)).unref();
 }
 
-/** The kinds of what keeps this process alive, one for each thing. */
+/** Returns the kinds of the resources that keep this process alive, one entry for each resource. */
 function openResources(): string[] {
   return process.getActiveResourcesInfo().filter((name) => name !== 'TTYWrap');
 }

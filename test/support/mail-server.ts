@@ -2,29 +2,29 @@ import { EventEmitter, once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
-/** A mail as the server got it. */
+/** A received mail. */
 export type ReceivedMail = {
   from: string;
   to: readonly string[];
-  /** Headers and body as they came, lines ended by CRLF. */
+  /** Headers and body as received, with CRLF line ends. */
   raw: string;
-  /** A header's value, unfolded; null where there is none. */
+  /** Returns the unfolded value of a header, or null. */
   header(name: string): string | null;
-  /** The body with its transfer encoding undone. */
+  /** The body without its transfer encoding. */
   text: string;
-  /** Whether it came over TLS, and for which user. */
+  /** Whether it arrived over TLS, and for which user. */
   secure: boolean;
   user: string | null;
 };
 
-/** A real SMTP server that takes what it is told to take. */
+/** A real SMTP server whose responses are defined by a test. */
 export type MailServer = {
   port: number;
-  /** Everything taken so far, oldest first. */
+  /** All accepted mails, oldest first. */
   mails: readonly ReceivedMail[];
-  /** Refuses mail to these addresses, with this code and text, until told otherwise. */
+  /** Rejects mail to these addresses with this code until another method is called. */
   refusing(addresses: readonly string[], code?: number): MailServer;
-  /** Takes everything, and says after the last byte that it did not. */
+  /** Rejects every mail after its last byte. */
   failingLate(): MailServer;
   takingAll(): MailServer;
   receives(count: number, withinMs?: number): Promise<readonly ReceivedMail[]>;
@@ -33,7 +33,7 @@ export type MailServer = {
 
 export type MailServerOptions = {
   tls?: { cert: string; key: string };
-  /** Speaks TLS from the first byte. */
+  /** Uses TLS from the first byte. */
   secure?: boolean;
   user?: { name: string; password: string };
   port?: number;
@@ -82,7 +82,7 @@ export async function startMailServer({
     },
   };
   const server = new SMTPServer(options);
-  server.on('error', () => {}); // a client that goes away in the midst is none of ours
+  server.on('error', () => {}); // a client that disconnects early is not an error of the server
   server.listen(port ?? 0, '127.0.0.1');
   await once(server.server, 'listening');
 
@@ -106,7 +106,7 @@ export async function startMailServer({
       const signal = AbortSignal.timeout(withinMs);
       while (mails.length < count) {
         await once(arrivals, 'mail', { signal }).catch(() => {
-          throw new Error(`${mails.length} of ${count} mails came within ${withinMs} ms`);
+          throw new Error(`${mails.length} of ${count} mails arrived within ${withinMs} ms`);
         });
       }
       return mails;

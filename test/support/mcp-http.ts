@@ -8,14 +8,14 @@ export type HttpMcpServer = {
   url: string;
   requests: number;
   authorizations: Set<string>;
-  /** Every session is unknown from now on, as after a restart. */
+  /** Invalidates every session, as a restart would. */
   forgetSessions(): void;
   close(): Promise<void>;
 };
 
 type Message = { id?: number; method: string; params?: { arguments?: { a: number; b: number } } };
 
-/** `refuse`: the text of a 401 that is all it answers. */
+/** `refuse`: the text of a 401 for every request. */
 export async function startHttpMcpServer({ refuse }: { refuse?: string } = {}): Promise<HttpMcpServer> {
   const sessions = new Set<string>();
   const authorizations = new Set<string>();

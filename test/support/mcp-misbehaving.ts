@@ -1,23 +1,23 @@
-/* An MCP server on standard input and output with tools that do what servers should not. Run by tests. */
+/* An MCP server on standard input and output whose tools misbehave. Started by tests. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 type Request = { id?: number; method: string; params?: { name?: string; requestId?: number } };
 
-const takenBack: string[] = [];
+const cancelledCalls: string[] = [];
 const calls = new Map<number, string>();
 const TOOLS = ['pid', 'crash', 'hang', 'freeze', 'chatter', 'tell_token', 'start_child', 'taken_back'];
 
-const say = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
 createInterface({ input: process.stdin })
-  .on('line', (line) => take(JSON.parse(line) as Request))
+  .on('line', (line) => handle(JSON.parse(line) as Request))
   .on('close', () => process.exit(0));
 
-function take({ id, method, params }: Request): void {
+function handle({ id, method, params }: Request): void {
   switch (method) {
     case 'initialize':
-      return void say({
+      return void send({
         id,
         result: {
           protocolVersion: '2025-06-18',
@@ -28,15 +28,15 @@ function take({ id, method, params }: Request): void {
     case 'tools/list': {
       const annotations = (name: string) => (name === 'pid' ? { annotations: { readOnlyHint: true } } : {});
       const tools = TOOLS.map((name) => ({ name, inputSchema: { type: 'object' }, ...annotations(name) }));
-      return void say({ id, result: { tools } });
+      return void send({ id, result: { tools } });
     }
     case 'tools/call':
       calls.set(id ?? -1, params?.name ?? '');
-      return call(params?.name ?? '', (text) => say({ id, result: { content: [{ type: 'text', text }] } }));
+      return call(params?.name ?? '', (text) => send({ id, result: { content: [{ type: 'text', text }] } }));
     case 'notifications/cancelled':
-      return void takenBack.push(calls.get(params?.requestId ?? -1) ?? '?');
+      return void cancelledCalls.push(calls.get(params?.requestId ?? -1) ?? '?');
     default:
-      if (id !== undefined) say({ id, error: { code: -32601, message: 'no such method' } });
+      if (id !== undefined) send({ id, error: { code: -32601, message: 'no such method' } });
   }
 }
 
@@ -61,7 +61,7 @@ function call(name: string, answer: (text: string) => void): void {
       return answer(String(child.pid));
     }
     case 'taken_back':
-      return answer(JSON.stringify(takenBack));
+      return answer(JSON.stringify(cancelledCalls));
     case 'hang':
       return console.error('hanging from now on');
   }

@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** A request as it came in: the conversation so far, and which agent and step it is about. */
+/** A received request: the conversation so far, with the agent and step. */
 export type AskedModel = {
-  /** 1, 2, 3 … over the whole server. */
+  /** 1, 2, 3 … across the whole server. */
   number: number;
   model: string;
   messages: { role: string; content?: unknown; tool_calls?: unknown[]; tool_call_id?: string }[];
@@ -13,11 +13,11 @@ export type AskedModel = {
   authorization: string | null;
   path: string;
   body: Record<string, unknown>;
-  /** Whether the client broke the request off. */
+  /** Whether the client aborted the request. */
   abandoned: boolean;
 };
 
-/** A call of a tool as a model writes it; `raw` instead of arguments that are well-formed. */
+/** A tool call of a model; `raw` replaces well-formed arguments. */
 export type ScriptedCall = { name: string; arguments?: unknown; raw?: string };
 
 /** What the server does with a request. */
@@ -29,16 +29,16 @@ export type Reply =
   | { trouble: 'hang' | 'cut' | 'cut in the middle' | 'broken JSON' };
 
 /**
- * A server on loopback that speaks the chat completions of OpenAI and, at `/messages`, the protocol of Anthropic; and what
- * a test asks of it.
+ * A server on loopback with the chat completions of OpenAI and, at `/messages`, the protocol of Anthropic; and the requests
+ * that it received.
  */
 export type ModelServer = {
   url: string;
   asked: AskedModel[];
-  /** Tokens of all answers that went out whole. */
+  /** Tokens of all complete responses. */
   tokens: { input: number; output: number };
   answered: number;
-  /** Takes the place of the script. */
+  /** Replaces the script. */
   answering(script: Script): void;
   close(): Promise<void>;
 };
@@ -54,12 +54,12 @@ export function modelSettings({ url }: ModelServer, key = 'sk-test-secret-key') 
 
 export type Script = (asked: AskedModel) => Reply | Promise<Reply>;
 
-/** Which answer of a conversation this is: 1 for the first. */
+/** Returns the number of the model's next response in a conversation: 1 for the first. */
 export function turnOf({ messages }: AskedModel): number {
   return messages.filter(({ role }) => role === 'assistant').length + 1;
 }
 
-/** What all messages of a request say, as one text. */
+/** Returns the contents of all messages of a request as one text. */
 export function saidIn({ messages }: AskedModel): string {
   return messages
     .map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)))
@@ -136,7 +136,7 @@ function openAiAnswer(reply: WholeReply, asked: AskedModel, [input, output]: [nu
   };
 }
 
-/** The same as Anthropic's messages have it. */
+/** Returns the reply in the format of Anthropic's messages. */
 function anthropicAnswer(reply: WholeReply, asked: AskedModel, [read, written]: [number, number]) {
   const text = 'refusal' in reply ? reply.refusal : (reply.text ?? '');
   const calls = 'calls' in reply ? reply.calls : [];

@@ -1,4 +1,4 @@
-/** The part of `oidc-provider`, which brings no types, that the tests use. */
+/** The types of the parts of `oidc-provider` that the tests use. The package has none. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 

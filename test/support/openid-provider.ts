@@ -3,22 +3,22 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 
-/** What the provider knows of somebody. */
+/** The claims of an account. */
 export type Account = { email?: string; email_verified?: unknown; name?: string };
 
-/** A real OpenID provider on loopback, of which a test says who signs in, and what goes wrong. */
+/** A real OpenID provider on loopback. A test defines who signs in, and which requests fail. */
 export type TestProvider = {
   issuer: string;
-  /** Begins to answer, for one client with one address to come back to; before that it is away. */
+  /** Starts to respond, for one client with one redirect URI. Before that it is unavailable. */
   open(redirectUri: string): void;
-  /** Who sits at the browser: every sign-in is theirs, without a question. Null cancels. */
+  /** Signs this subject in at every request, without a page. Null cancels. */
   signsIn(subject: string | null, account?: Account): void;
-  /** Changes what the token endpoint answers, until told otherwise. */
+  /** Changes the responses of the token endpoint. Null ends this. */
   tampering(change: ((answer: Record<string, unknown>) => unknown) | null): void;
-  /** Answers everything with 503, or not at all. */
+  /** Returns 503 for every request. */
   goesAway(): void;
   comesBack(): void;
-  /** Requests to the token endpoint so far. */
+  /** The number of requests to the token endpoint so far. */
   redeemed: number;
   close(): Promise<void>;
 };
@@ -106,7 +106,7 @@ function settingsOf(redirectUri: string, isPublic: boolean, accounts: ReadonlyMa
     }),
     async loadExistingGrant({ oidc: { client, session, provider } }: GrantContext) {
       const known = session.grantIdFor(client.clientId);
-      // One that a repeated code has revoked is gone.
+      // A grant that a repeated code has revoked no longer exists.
       const found = known === undefined ? undefined : await provider.Grant.find(known);
       if (found) return found;
       const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId });

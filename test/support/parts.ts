@@ -47,7 +47,7 @@ export function createPart<T extends Running>(
     },
     async kill() {
       const { pid, ended } = running();
-      for (const one of [pid, ...childrenOf(pid)]) signal(one, 'SIGKILL');
+      for (const child of [pid, ...childrenOf(pid)]) signal(child, 'SIGKILL');
       await ended;
       isRunning = false;
     },
@@ -56,10 +56,10 @@ export function createPart<T extends Running>(
       // The parent first, so that it starts no further children.
       signal(pid, 'SIGSTOP');
       frozen = [pid, ...childrenOf(pid)];
-      for (const one of frozen) signal(one, 'SIGSTOP');
+      for (const child of frozen) signal(child, 'SIGSTOP');
     },
     thaw() {
-      for (const one of frozen) signal(one, 'SIGCONT');
+      for (const child of frozen) signal(child, 'SIGCONT');
       frozen = [];
     },
     async stop() {
@@ -74,19 +74,19 @@ export function childrenOf(pid: number): number[] {
   return listed.stdout
     .split('\n')
     .map(Number)
-    .filter((one) => one > 0);
+    .filter((child) => child > 0);
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    // A connection's process may have ended since it was listed.
+    // A connection's process can have ended since it was listed.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
-/** Starts PostgreSQL in a folder, again on the same port. */
+/** Returns a function that starts PostgreSQL in a folder, and again on the same port. */
 export function postgresIn(folder: string, password: string, logFile = join(folder, 'postgres.log')) {
   return (previous: RunningPostgres | null) =>
     startPostgres({
@@ -97,7 +97,7 @@ export function postgresIn(folder: string, password: string, logFile = join(fold
     });
 }
 
-/** Starts Temporal in a folder, again on the same ports. */
+/** Returns a function that starts Temporal in a folder, and again on the same ports. */
 export function temporalIn(folder: string, logFile = join(folder, 'temporal.log')) {
   return (previous: RunningTemporal | null) =>
     startTemporal({

@@ -6,7 +6,7 @@ import { Project, Workspace } from '../../src/database/people/entities.ts';
 import { newApiKey } from '../../src/security/keys.ts';
 import { PASSWORD, type World } from './world.ts';
 
-/** Adds a person of a role, by the owner whose cookie is given; answers the new person's cookie. */
+/** Adds a person with a role, as the owner with this cookie. Returns the new person's cookie. */
 export async function addPerson(world: World, owner: string, role: Role): Promise<string> {
   const email = `${role}-${randomUUID()}@example.com`;
   const body = { email, role, password: PASSWORD };
@@ -14,7 +14,7 @@ export async function addPerson(world: World, owner: string, role: Role): Promis
   return await world.signIn(email);
 }
 
-/** Makes another workspace; answers a key of its with all scopes. */
+/** Creates another workspace. Returns a key of it with all scopes. */
 export async function addWorkspace(world: World): Promise<string> {
   const [workspaceId, projectId, now] = [randomUUID(), randomUUID(), new Date()];
   const em = world.database.em.fork();

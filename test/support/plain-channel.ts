@@ -4,29 +4,29 @@ import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { inTime, plainAddress } from './following.ts';
 import { eventually } from './eventually.ts';
 
-/** Anything that the channel says to a plain client, loosely typed on purpose. */
+/** A message of the channel to a plain client, loosely typed on purpose. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests read messages of every shape
 export type PlainMessage = { type: string; [member: string]: any };
 
-/** A plain WebSocket to the channel that says what a test wants, good or bad. */
+/** A plain WebSocket to the channel that can send valid and invalid messages. */
 export type PlainChannel = {
   socket: WebSocket;
-  /** Everything that came, oldest first. */
+  /** All received messages, oldest first. */
   messages: readonly PlainMessage[];
-  /** Events of one run that came. */
+  /** Returns the received events of one run. */
   eventsOf(executionId: string): FeedEvent[];
-  /** Sends an object as JSON, and anything else as it is. */
+  /** Sends an object as JSON, and anything else unchanged. */
   say(message: object | string | Buffer): void;
-  /** Says something and waits for its answer, which is known by its `id`. */
+  /** Sends a message and waits for its response, which has the same `id`. */
   ask(message: { type: string; [member: string]: unknown }): Promise<PlainMessage>;
-  /** Waits for a message that came after this was called, or came before and was not waited for yet. */
+  /** Waits for the first message of a type that no earlier call has returned. */
   hears(type: string): Promise<PlainMessage>;
-  /** How the connection ended. */
+  /** The close code and reason of the connection. */
   closed: Promise<{ code: number; reason: string }>;
   close(): Promise<void>;
 };
 
-/** Opens one. @throws {@link NotUpgraded} where the answer is an HTTP one */
+/** Opens a connection. @throws {@link NotUpgraded} if the response is an HTTP response */
 export async function openPlain(
   url: string,
   token: string | null,
@@ -52,10 +52,13 @@ export async function openPlain(
   await inTime('opening a WebSocket', opened.promise);
 
   let lastId = 0;
-  const heard = new Set<PlainMessage>();
+  const returned = new Set<PlainMessage>();
   const waitFor = async (what: string, isIt: (message: PlainMessage) => boolean) => {
-    const found = await eventually(what, () => messages.find((one) => !heard.has(one) && isIt(one)) ?? null);
-    heard.add(found);
+    const found = await eventually(
+      what,
+      () => messages.find((message) => !returned.has(message) && isIt(message)) ?? null,
+    );
+    returned.add(found);
     return found;
   };
   const say: PlainChannel['say'] = (message) =>
@@ -72,9 +75,9 @@ export async function openPlain(
     async ask(message) {
       const id = `ask-${++lastId}`;
       say({ ...message, id });
-      return await waitFor(`the answer to ${message.type}`, (one) => one['id'] === id);
+      return await waitFor(`the response to ${message.type}`, (received) => received['id'] === id);
     },
-    hears: (type) => waitFor(`a message of the type ${type}`, (one) => one.type === type),
+    hears: (type) => waitFor(`a message of the type ${type}`, (received) => received.type === type),
     async close() {
       if (socket.readyState === WebSocket.CLOSED) return;
       const ended = once(socket, 'close');
@@ -84,14 +87,14 @@ export async function openPlain(
   };
 }
 
-/** The server answered by HTTP instead of a WebSocket. */
+/** The server returned an HTTP response instead of a WebSocket. */
 export class NotUpgraded extends Error {
   override name = 'NotUpgraded';
   readonly status: number;
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly body: string;
   constructor(status: number, headers: NodeJS.Dict<string | string[]>, body: string) {
-    super(`answered ${status}: ${body}`);
+    super(`returned ${status}: ${body}`);
     this.status = status;
     this.headers = headers;
     this.body = body;

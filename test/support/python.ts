@@ -2,9 +2,9 @@ import { inCheckout } from '../../dev/common/paths.ts';
 import { pythonWith } from '../../dev/services/python.ts';
 
 /**
- * The path of a Python that has Socket.IO's client in both manners, with asyncio (aiohttp) and without (requests,
+ * Returns the path of a Python with the Socket.IO client, for use with asyncio (aiohttp) and without (requests,
  * websocket-client).
- * @throws a sentence that says what to do
+ * @throws with an instruction if there is none
  */
 export function pythonWithClients(): Promise<string> {
   return pythonWith({

@@ -1,10 +1,10 @@
 /** Random numbers that are the same for the same seed. */
 export type Random = {
-  /** From 0 to below 1. */
+  /** A number from 0 to below 1. */
   next(): number;
-  /** A whole number from `least` to `most`, both included. */
+  /** A whole number from `min` to `max`, both included. */
   whole(min: number, max: number): number;
-  /** One of these. */
+  /** One of the choices. */
   of<T>(choices: readonly T[]): T;
   /** Returns an independent generator. */
   fork(): Random;
@@ -28,7 +28,7 @@ export function seededNumbers(seed: number): (below: number) => number {
   };
 }
 
-/** Marsaglia's xorshift with 32 bits; good enough to mix things up. */
+/** Marsaglia's xorshift with 32 bits. It is good enough for varied tests. */
 export function createRandom(seed: number): Random {
   let state = (seed ^ 0x9e3779b9) >>> 0 || 1;
   const next = () => {
@@ -40,7 +40,7 @@ export function createRandom(seed: number): Random {
   for (let warming = 0; warming < 8; warming += 1) next();
   const random: Random = {
     next,
-    whole: (least, most) => least + Math.floor(next() * (most - least + 1)),
+    whole: (min, max) => min + Math.floor(next() * (max - min + 1)),
     of(choices) {
       const chosen = choices[Math.floor(next() * choices.length)];
       if (chosen === undefined) throw new Error('nothing to choose from');

@@ -5,58 +5,58 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { ServerCertificate } from './certificates.ts';
 import { WAIT_TIMEOUT_MS } from './eventually.ts';
 
-/** One request as it came in. */
+/** A received request. */
 export type ReceivedRequest = {
   method: string;
   /** Path and query. */
   url: string;
   headers: IncomingHttpHeaders;
-  /** Names and values by turns, as they stood on the wire. */
+  /** Alternating names and values, as received. */
   rawHeaders: readonly string[];
   body: Buffer;
-  /** When its last byte was there. */
+  /** The time at which the last byte arrived. */
   at: Date;
   /** The same number for requests on the same connection. */
   connection: number;
 };
 
-/** What a receiver does with a request: gives a status, or writes the answer itself. */
+/** Handles a request: returns a status, or writes the response itself. */
 export type Answering = (request: ReceivedRequest, response: ServerResponse) => number | undefined;
 
-/** A real HTTP server that takes anything and behaves as it is told; every verb holds until the next one. */
+/** A real HTTP server that accepts every request. Each method sets the behaviour until the next call. */
 export type Receiver = {
   url: string;
   port: number;
-  /** Everything received so far, oldest first. */
+  /** All received requests, oldest first. */
   requests: readonly ReceivedRequest[];
-  /** Connections taken so far. */
+  /** Returns the number of accepted connections so far. */
   connections(): number;
   answering(answer: number | Answering): Receiver;
-  /** Takes requests and never answers. */
+  /** Accepts requests and never responds. */
   hanging(): Receiver;
-  /** Closes the connection `before headers` of the answer or in the midst of its body. */
+  /** Closes the connection before the headers of the response or during its body. */
   closingEarly(when?: 'before headers' | 'mid-body'): Receiver;
-  /** Answers 200 with a byte of body every `everyMs`, without end. */
+  /** Returns 200 with a byte of body every `everyMs`, without end. */
   dripping(everyMs?: number): Receiver;
   redirecting(to: string): Receiver;
-  /** Shows another certificate to whoever connects from now on; only where it speaks HTTPS. */
+  /** Uses another certificate for new connections; only with HTTPS. */
   showing(tls: ServerCertificate): Receiver;
-  /** Waits until `count` requests are there in total; throws when they are not within `withinMs`. */
+  /** Waits until `count` requests have arrived in total. @throws after `withinMs` */
   receives(count: number, withinMs?: number): Promise<readonly ReceivedRequest[]>;
-  /** Throws when a request comes within `ms`. */
+  /** @throws if a request arrives within `ms` */
   staysQuiet(ms: number): Promise<void>;
   close(): Promise<void>;
 };
 
 export type ReceiverOptions = {
-  /** Speaks HTTPS with this certificate. */
+  /** Uses HTTPS with this certificate. */
   tls?: ServerCertificate;
   host?: string;
-  /** The name in `url`, the host unless given. */
+  /** The name in `url`; the host by default. */
   name?: string;
 };
 
-/** Starts a receiver on a free port; it answers 204 until told otherwise. */
+/** Starts a receiver on a free port. It returns 204 by default. */
 export async function startReceiver({
   tls,
   host = '127.0.0.1',
@@ -69,12 +69,12 @@ export async function startReceiver({
 
   const handle = (message: IncomingMessage, response: ServerResponse) => {
     bytesOf(message).then(
-      (body) => take(message, body, response),
-      // A request that was cut off is none.
+      (body) => handleComplete(message, body, response),
+      // An incomplete request is ignored.
       () => {},
     );
   };
-  const take = (message: IncomingMessage, body: Buffer, response: ServerResponse) => {
+  const handleComplete = (message: IncomingMessage, body: Buffer, response: ServerResponse) => {
     const request = received(message, body, connections.of(message.socket));
     requests.push(request);
     const status = behaviour(request, response);
@@ -114,12 +114,13 @@ export async function startReceiver({
     async receives(count, withinMs = WAIT_TIMEOUT_MS) {
       await until(arrivals, () => requests.length >= count, withinMs);
       if (requests.length >= count) return requests;
-      throw new Error(`${requests.length} of ${count} requests came within ${withinMs} ms`);
+      throw new Error(`${requests.length} of ${count} requests arrived within ${withinMs} ms`);
     },
     async staysQuiet(ms) {
       const before = requests.length;
       await until(arrivals, () => requests.length > before, ms);
-      if (requests.length > before) throw new Error(`${requests.length - before} request(s) came unasked`);
+      if (requests.length > before)
+        throw new Error(`${requests.length - before} unexpected request(s) arrived`);
     },
     close: () =>
       new Promise((resolve) => {
@@ -158,7 +159,7 @@ function drip(response: ServerResponse, everyMs: number): undefined {
   response.on('close', () => clearInterval(timer));
 }
 
-/** Ends when `there()` holds after an event, or when the time is over. */
+/** Resolves when `there()` holds after an event, or after `ms`. */
 async function until(arrivals: EventEmitter, there: () => boolean, ms: number): Promise<void> {
   if (there()) return;
   const signal = AbortSignal.timeout(ms);

@@ -1,6 +1,6 @@
 import type { AttemptResult } from '../../src/database/webhooks/delivery-results.ts';
 
-/** The result of an attempt that its receiver took, apart from the members that are given. */
+/** Returns the result of a successful attempt, with these members replaced. */
 export function successOf(
   row: { id: string; webhook_id: string; workspace_id: string },
   members: Partial<AttemptResult> = {},

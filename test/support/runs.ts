@@ -27,7 +27,7 @@ import { services } from './services.ts';
 import { settingsOn } from './settings.ts';
 import { sharedInLane } from './shared.ts';
 
-/** What a test submits; `callbackUrl` goes with `secret`. */
+/** The submission of a test; `callbackUrl` requires `secret`. */
 export type Submission = {
   title?: string;
   rehearsal?: Rehearsal;
@@ -36,7 +36,7 @@ export type Submission = {
   secret?: string;
 };
 
-/** Runs on real services, without the HTTP API: a database, a workspace, a worker in this process, the engine. */
+/** Runs on real services, without the HTTP API: a database, a workspace, a worker in this process, Temporal. */
 export type Runs = {
   database: Database;
   configuration: Configuration;
@@ -44,22 +44,22 @@ export type Runs = {
   client: Client;
   connection: NativeConnection;
   control: TaskControl;
-  /** What the worker has logged since these runs were opened, as one text. */
+  /** Returns the log of the worker since these runs were opened, as one text. */
   logged(): string;
   /** Stores a submission, as the API does before it starts the workflow. */
   store(submission?: Submission): Promise<string>;
   submit(submission?: Submission): Promise<string>;
   row(id: string): Promise<TaskRunRow>;
   reaches(id: string, state: TaskState, withinMs?: number): Promise<TaskRunRow>;
-  /** Waits for the run's row to be as wanted. */
+  /** Waits until the run's row fulfils `is`. */
   becomes(what: string, id: string, is: (row: TaskRunRow) => boolean, withinMs?: number): Promise<TaskRunRow>;
-  /** What the workflow itself says of the run, after all signals before; a query that got no answer is asked again. */
+  /** Returns the view of the workflow after all earlier signals. A query without a response is repeated. */
   view(id: string): Promise<RunView>;
   events(id: string): ReturnType<typeof listEventsAfter>;
   attempts(id: string): ReturnType<typeof listCallbackAttempts>;
   /** Waits until the run's workflow has ended, however it ended. */
   ends(id: string): Promise<void>;
-  /** `between` happens while there is no worker. */
+  /** `between` runs while there is no worker. */
   restartWorker(between?: () => Promise<unknown>): Promise<void>;
   close(): Promise<void>;
 };
@@ -74,23 +74,23 @@ export type RunsOptions = {
 type RunService = Pick<Runs, 'database' | 'configuration' | 'client' | 'connection' | 'control'> & {
   installation: Installation;
   lines: string[];
-  /** `between` happens while there is no worker. */
+  /** `between` runs while there is no worker. */
   restartWorker(between?: () => Promise<unknown>): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Installs the SDK's runtime once for the whole test run; what it says later goes where the first one said. */
+/** Installs the runtime of the SDK once in this process. It always logs to the first logger. */
 export function useRuntime(log: Logger): void {
   if (Runtime._instance === undefined) installRuntime(log);
 }
 
-/** One worker for all tests of a lane that need no settings of their own. */
+/** One worker for all tests of a lane without separate settings. */
 const sharedRunService = sharedInLane(
   () => startRunService({}),
   (service) => service.close(),
 );
 
-/** Registers hooks that give the tests of a `describe` a workspace of their own with the lane's worker. */
+/** Registers hooks that give the tests of a `describe` a separate workspace with the lane's worker. */
 export function useRuns(): Runs {
   return useFixture(async () => {
     const service = await sharedRunService();
@@ -222,7 +222,7 @@ function runsIn(service: RunService, installation: Installation, close: () => Pr
       ),
     reaches: (id, state, withinMs) =>
       runs.becomes(`${id} is ${state}`, id, (row) => row.state === state, withinMs),
-    view: (id) => eventually(`${id} answers`, () => control.view(id)),
+    view: (id) => eventually(`${id} responds`, () => control.view(id)),
     events: (id) => listEventsAfter(database, id, 0, 10_000),
     attempts: (id) => listCallbackAttempts(database, id),
     async ends(id) {

@@ -35,23 +35,23 @@ export type Service = {
   namespace: string;
   /** Holds the data and log files of all parts. */
   folder: string;
-  /** Secrets that the processes were given. */
+  /** The secrets in the environment of the processes. */
   secrets: { databasePassword: string; sealingKey: string; tokenKey: string };
   postgres: Part;
   temporal: Part;
   api: Part;
   worker: Part;
-  /** A task worker that runs beside the first one once it is started. */
+  /** A task worker beside the first one; not running until it is started. */
   secondWorker: Part;
-  /** Not running until started. */
+  /** Not running until it is started. */
   deliveryWorker: Part;
   secondDeliveryWorker: Part;
-  /** The live channel in processes of their own; not running until started. */
+  /** The live channel in separate processes; not running until they are started. */
   gateway: Part;
   secondGateway: Part;
-  /** Where the two are. */
+  /** The URLs of the two gateways. */
   gatewayUrls: readonly [string, string];
-  /** @throws where no answer came within 20 s */
+  /** @throws without a response within 20 s */
   send(method: string, path: string, asked?: Asked): Promise<Answered>;
   submit(fields: Record<string, unknown>, headers?: Record<string, string>): Promise<Answered>;
   /** Starts the parts that a test has killed, and stops the second worker. */
@@ -90,7 +90,7 @@ export async function startService(variables: Record<string, string> = {}): Prom
     LOG_LEVEL: 'debug',
     ...variables,
   };
-  const ours = (name: string, root: string, ownPort = port) =>
+  const nodePart = (name: string, root: string, ownPort = port) =>
     createPart(() =>
       startNodeService({
         name,
@@ -99,13 +99,13 @@ export async function startService(variables: Record<string, string> = {}): Prom
         environment: { ...environment, PORT: String(ownPort) },
       }),
     );
-  const api = ours('api', 'src/api/server.ts');
-  const worker = ours('worker', 'workers/task-worker.ts');
-  const secondWorker = ours('second-worker', 'workers/task-worker.ts');
-  const deliveryWorker = ours('delivery-worker', 'workers/delivery-worker.ts');
-  const secondDeliveryWorker = ours('second-delivery-worker', 'workers/delivery-worker.ts');
-  const gateway = ours('gateway', 'src/gateway/server.ts', gatewayPort);
-  const secondGateway = ours('second-gateway', 'src/gateway/server.ts', secondGatewayPort);
+  const api = nodePart('api', 'src/api/server.ts');
+  const worker = nodePart('worker', 'workers/task-worker.ts');
+  const secondWorker = nodePart('second-worker', 'workers/task-worker.ts');
+  const deliveryWorker = nodePart('delivery-worker', 'workers/delivery-worker.ts');
+  const secondDeliveryWorker = nodePart('second-delivery-worker', 'workers/delivery-worker.ts');
+  const gateway = nodePart('gateway', 'src/gateway/server.ts', gatewayPort);
+  const secondGateway = nodePart('second-gateway', 'src/gateway/server.ts', secondGatewayPort);
   await Promise.all([api.start(), worker.start()]);
 
   const url = `http://127.0.0.1:${port}`;

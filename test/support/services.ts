@@ -8,27 +8,27 @@ import type { ServicesForTests } from '../../dev/tests/services.ts';
 import { migrate } from '../../src/database/migrate.ts';
 
 export type Services = {
-  /** Address of the database `name` on the run's server; it need not exist. */
+  /** Returns the URL of the database `name` on the PostgreSQL of this run; the database need not exist. */
   databaseUrl(name: string): string;
   temporalAddress: string;
   namespace: string;
   temporalUiUrl: string;
-  /** Path of the time-skipping server; found or fetched at the first call. */
+  /** Returns the path of the time-skipping server, which the first call finds or downloads. */
   testServerPath(): Promise<string>;
-  /** PEM texts: the authority to trust, and a certificate for localhost, 127.0.0.1 and ::1 with its key. */
+  /** PEM texts: the trusted authority, and a certificate for localhost, 127.0.0.1 and ::1 with its key. */
   tls: { ca: string; cert: string; key: string };
-  /** The same three as paths. */
+  /** The same three as file paths. */
   tlsFiles: { ca: string; cert: string; key: string };
 };
 
-/** A database of a test's own. */
+/** A separate database. */
 export type FreshDatabase = { url: string; drop(): Promise<void> };
 
 let known: Services | null = null;
 let testServer: Promise<string> | null = null;
 let template: Promise<string> | null = null;
 
-/** The services of this run. @throws when the tests were not started by `npm test` */
+/** Returns the services of this run. @throws if the tests were not started by `npm test` */
 export function services(): Services {
   known ??= read(process.env['BATON_TEST_SERVICES']);
   return known;
@@ -36,17 +36,17 @@ export function services(): Services {
 
 function read(text: string | undefined): Services {
   if (!text) throw new Error('tests that use services run by `npm test -- <part of a file name>`');
-  const told = JSON.parse(text) as ServicesForTests;
-  const pem = (name: 'ca' | 'cert' | 'key') => readFileSync(told.tls[name], 'utf8');
+  const parsed = JSON.parse(text) as ServicesForTests;
+  const pem = (name: 'ca' | 'cert' | 'key') => readFileSync(parsed.tls[name], 'utf8');
   return {
     databaseUrl(name) {
-      const url = new URL(told.databaseUrl);
+      const url = new URL(parsed.databaseUrl);
       url.pathname = `/${name}`;
       return url.href;
     },
-    temporalAddress: told.temporalAddress,
-    namespace: told.namespace,
-    temporalUiUrl: told.temporalUiUrl,
+    temporalAddress: parsed.temporalAddress,
+    namespace: parsed.namespace,
+    temporalUiUrl: parsed.temporalUiUrl,
     testServerPath() {
       testServer ??= findTemporalProgram(temporalTestServer(readTemporalPlan().test_server_version), {
         say: (sentence) => console.log(`    ${sentence}`),
@@ -54,11 +54,11 @@ function read(text: string | undefined): Services {
       return testServer;
     },
     tls: { ca: pem('ca'), cert: pem('cert'), key: pem('key') },
-    tlsFiles: told.tls,
+    tlsFiles: parsed.tls,
   };
 }
 
-/** A migrated, empty database, cloned from one that is migrated once a run. */
+/** Creates an empty, migrated database as a clone of a template that is migrated once per run. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   template ??= makeTemplate();
   const from = await template;

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { services } from './services.ts';
 
 /**
- * The settings of a service on this database and the services of this run, with task queues and keys that nobody else
- * has; it may send to this machine, and trusts the authority of the run's certificates.
+ * Returns the settings of a service on this database and the services of this run, with separate task queues and keys. The
+ * service may send to this machine, and trusts the authority of the run's certificates.
  */
 export function settingsOn(databaseUrl: string) {
   return {
@@ -18,7 +18,7 @@ export function settingsOn(databaseUrl: string) {
   };
 }
 
-/** A key ring with one new key in it. */
+/** Returns a key ring with one new key. */
 function newKeyRing(): string {
   return `test:${randomBytes(32).toString('base64')}`;
 }

@@ -3,8 +3,8 @@ type Closing = () => Promise<unknown>;
 const closing: Closing[] = [];
 
 /**
- * Returns a function that starts something at its first call and gives the same one at every later call in this lane.
- * It is closed after the lane's last file, or after a file with a failed test; the next call starts a new one.
+ * Returns a function that starts a resource at its first call and returns the same one at every later call in this lane.
+ * It is closed after the lane's last file, or after a file with a failed test. The next call then starts a new one.
  */
 export function sharedInLane<T>(
   start: () => Promise<T>,
@@ -24,7 +24,7 @@ export function sharedInLane<T>(
   };
 }
 
-/** Closes everything that is shared in this lane, the latest first. */
+/** Closes all shared resources of this lane, the latest first. */
 export async function closeShared(): Promise<void> {
   for (let close = closing.pop(); close !== undefined; close = closing.pop()) await close();
 }

@@ -4,7 +4,7 @@ import { useRuntime } from './runs.ts';
 import { services } from './services.ts';
 import { sharedInLane } from './shared.ts';
 
-/** Starts a Temporal server whose clock jumps to the next timer whenever nobody works. */
+/** Starts a Temporal server that skips to the next timer whenever no activity runs. */
 export async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   useRuntime(pino({ level: 'silent' }));
   const path = await services().testServerPath();
@@ -13,10 +13,10 @@ export async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   });
 }
 
-/** One server for all tests of a lane that only need a clock that jumps. */
+/** One time-skipping server for all tests of a lane that need no separate one. */
 const sharedEnvironment = sharedInLane(startTimeSkipping, (environment) => environment.teardown());
 
-/** Registers a hook that gives tests the lane's server whose clock jumps. */
+/** Registers a hook that gives tests the lane's time-skipping server. */
 export function useTimeSkipping(): TestWorkflowEnvironment {
   let environment: TestWorkflowEnvironment | undefined;
   before(async () => {
@@ -27,7 +27,7 @@ export function useTimeSkipping(): TestWorkflowEnvironment {
   });
 }
 
-/** Returns what delivery workers need to work on such a server. */
+/** Returns the connection of delivery workers to such a server. */
 export function skippingEngine(environment: TestWorkflowEnvironment) {
   return {
     connection: environment.nativeConnection,

@@ -19,12 +19,12 @@ export type Viewer = {
 
 export type ViewerPlan = {
   client: ChannelClient;
-  /** Gateways, of which one is chosen for each connection. With `startsAtFirstUrl` the first one comes first. */
+  /** The gateways. Each connection uses a random one; with `startsAtFirstUrl` the first connection uses the first. */
   urls: readonly string[];
   token: string;
   executionId: string;
   random: Random;
-  /** How often the viewer itself disconnects at most, and with which probability after each event. */
+  /** The viewer disconnects at most `max` times, after each event with this probability. */
   disconnects: { max: number; probability: number };
   startsAtFirstUrl?: boolean;
 };
@@ -32,7 +32,7 @@ export type ViewerPlan = {
 const RETRY_INTERVAL_MS = 50;
 const MAX_PAUSE_MS = 300;
 
-/** Watches a run from its first event on. Events on a connection that the viewer has given up do not count. */
+/** Watches a run from its first event. Events on a connection that the viewer has closed do not count. */
 export function startViewer(plan: ViewerPlan): Viewer {
   const { client, urls, token, executionId, random, disconnects } = plan;
   const events: FeedEvent[] = [];

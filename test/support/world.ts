@@ -19,7 +19,7 @@ import { sharedInLane } from './shared.ts';
 
 export const PASSWORD = 'a good long password';
 
-/** A response as a test reads it; `json` is the parsed body, loosely typed on purpose. */
+/** A received response. `json` is the parsed body, loosely typed on purpose. */
 export type Received = {
   status: number;
   headers: Headers;
@@ -38,34 +38,34 @@ export type Sent = {
   headers?: Record<string, string>;
 };
 
-/** The API over real HTTP, with a workspace, its project, its owner and a key. */
+/** A test environment: the API over real HTTP, with a workspace, its project, its owner and a key. */
 export type World = {
   api: ApiProcess;
   configuration: Configuration;
   database: Database;
   installation: Installation;
-  /** What the service has logged since this world was opened. */
+  /** Returns the log of the service since this world was opened. */
   logged(): string;
   send(method: string, path: string, sent?: Sent): Promise<Received>;
   /** Submits a task of the workspace's project. */
   submit(fields?: Record<string, unknown>, sent?: Sent): Promise<Received>;
   /** Polls until the run is in the state. */
   reaches(id: string, state: string): Promise<Received>;
-  /** Signs in, as the owner by default, and returns the cookie. */
+  /** Signs in, as the owner by default. Returns the cookie. */
   signIn(email?: string, password?: string): Promise<string>;
-  /** As a signed-in person, with our Origin. */
+  /** Returns the options of a request of a signed-in person, with the service's Origin. */
   as(cookie: string): Sent;
   close(): Promise<void>;
 };
 
-/** What a world of its own can differ in. */
+/** The options of a separate world. */
 export type WorldOptions = {
   environment?: Record<string, string>;
-  /** False leaves the task worker out. */
+  /** False starts no task worker. */
   worker?: boolean;
   /** True starts a delivery worker. */
   deliveryWorker?: boolean;
-  /** For tests that take the database or Temporal away. */
+  /** For tests that stop the database or Temporal. */
   database?: FreshDatabase;
   temporalAddress?: string;
 };
@@ -73,12 +73,12 @@ export type WorldOptions = {
 type Service = Pick<World, 'api' | 'configuration' | 'database'> & {
   url: string;
   lines: string[];
-  /** Responses that differ from what their routes declare. */
+  /** Responses that differ from the declarations of their routes. */
   undeclared: string[];
   close(): Promise<void>;
 };
 
-/** One service for all tests of a lane that need no settings of their own, with every worker and no rate limit on sign-ins. */
+/** One service for all tests of a lane without separate settings, with every worker and no rate limit on sign-ins. */
 const sharedService = sharedInLane(
   async () => {
     const service = await startProcesses({
@@ -92,8 +92,8 @@ const sharedService = sharedInLane(
 );
 
 /**
- * Registers hooks that give the tests of a `describe` a workspace of their own in the lane's service, which has an API,
- * a task worker and a delivery worker. The returned world is usable from the first `before` that follows.
+ * Registers hooks that give the tests of a `describe` a separate workspace in the lane's service, which has an API, a task
+ * worker and a delivery worker. The returned world is usable from the first `before` that follows.
  */
 export function useWorld(): World {
   return heldBetweenHooks(async () => {
@@ -105,8 +105,8 @@ export function useWorld(): World {
 }
 
 /**
- * Registers hooks that start a service of its own for the tests of a `describe`, and close it. Options that must be
- * prepared first come from a function.
+ * Registers hooks that start a separate service for the tests of a `describe`, and close it. A function can prepare the
+ * options.
  */
 export function useOwnWorld(
   options: WorldOptions | (() => WorldOptions | Promise<WorldOptions>) = {},
@@ -118,13 +118,13 @@ function heldBetweenHooks(open: () => Promise<World>): World {
   const held = {} as World;
   before('create the test workspace', async function () {
     Object.assign(held, await open());
-    // Added here, it runs after the hooks of the tests, which may still need the world.
-    this.test?.parent?.afterAll('close the world', () => held.close());
+    // `afterAll` is added here, so it runs after the hooks of the tests, which may still need the world.
+    this.test?.parent?.afterAll('close the test workspace', () => held.close());
   });
   return held;
 }
 
-/** Starts a service of its own with an installation; the caller closes it. */
+/** Starts a separate service with an installation. The caller closes it. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const service = await startProcesses(options);
   const installation = await setUpInstallation(service.url, ownerOf('owner@example.com'));
@@ -196,7 +196,7 @@ function worldIn(
         json: isJson && text !== '' ? JSON.parse(text) : null,
       };
       if (undeclared.length > 0)
-        throw new Error(`an answer is not as declared: ${undeclared.splice(0).join('; ')}`);
+        throw new Error(`a response differs from its declaration: ${undeclared.splice(0).join('; ')}`);
       return received;
     },
     submit: (fields = {}, sent = {}) =>
@@ -233,7 +233,7 @@ function headersOf({ key, token, cookie, body, headers }: Sent, ownKey: string):
   return { ...content, ...credential, ...headers };
 }
 
-/** What is wrong with an answer when it is held against its route's declaration. */
+/** Returns the differences between a response and the declaration of its route. */
 function findUndeclared(route: Route, answer: RouteResponse): string[] {
   const declared = route.responses[answer.status];
   if (!declared) return [`${route.operationId} does not declare ${answer.status}`];
@@ -242,7 +242,7 @@ function findUndeclared(route: Route, answer: RouteResponse): string[] {
   return checked.success ? [] : [`${route.operationId} ${answer.status}: ${checked.error.message}`];
 }
 
-/** Nothing more is sent for a workspace whose tests are over; another test may get the port of its receiver. */
+/** Deactivates the webhooks of a workspace after its tests, because another test may get the port of its receiver. */
 async function endWorkspace(database: Database, workspaceId: string): Promise<void> {
   await database.em
     .fork()

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import protobuf from 'protobufjs';
 
-/** A span as a collector got it; ids in hexadecimal, `of` the name of the process that sent it. */
+/** A received span; ids are hexadecimal, `of` is the name of the process that sent it. */
 export type CollectedSpan = {
   of: string;
   traceId: string;
@@ -15,16 +15,16 @@ export type CollectedSpan = {
   failed: boolean;
 };
 
-/** A real receiver of OTLP over HTTP. */
+/** A receiver of OTLP over HTTP. */
 export type Collector = {
   url: string;
   spans: readonly CollectedSpan[];
-  /** Everything received, as it came, for searches. */
+  /** Returns all received bytes, for searches. */
   bytes(): Buffer;
   close(): Promise<void>;
 };
 
-/** As far as it is needed, from opentelemetry-proto 1: collector/trace/v1 and trace/v1. */
+/** The required parts of opentelemetry-proto 1: collector/trace/v1 and trace/v1. */
 const PROTO = `
   syntax = "proto3";
   message ExportTraceServiceRequest { repeated ResourceSpans resource_spans = 1; }

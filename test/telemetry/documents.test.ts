@@ -49,17 +49,21 @@ const DASHBOARD = JSON.parse(fileOf('grafana-dashboard.json')) as {
   panels: Panel[];
   templating: { list: { name: string; definition?: string }[] };
 };
-/** Grafana puts its own in the place of these before Prometheus sees them. */
-const asAsked = (expr: string) => expr.replaceAll('$__rate_interval', '1m').replaceAll('$job', '.+');
+/** Replaces the variables that Grafana replaces before it sends an expression to Prometheus. */
+const withoutVariables = (expr: string) => expr.replaceAll('$__rate_interval', '1m').replaceAll('$job', '.+');
 const EXPRESSIONS = [
   ...RULES.map(({ alert, expr }) => ({ of: alert, expr })),
   ...DASHBOARD.panels.flatMap(({ title, targets = [] }) =>
-    targets.map(({ expr }) => ({ of: title, expr: asAsked(expr) })),
+    targets.map(({ expr }) => ({ of: title, expr: withoutVariables(expr) })),
   ),
 ];
 
-/** What an expression asks for: names, and the values of labels that it wants to be equal. */
-type Asked = { of: string; error?: string; selectors: { name: string; equal: Record<string, string> }[] };
+/** The metrics in an expression, and the label values that it requires. */
+type ParsedExpression = {
+  of: string;
+  error?: string;
+  selectors: { name: string; equal: Record<string, string> }[];
+};
 
 const READER = `
 import json, sys, promql_parser as p
@@ -83,8 +87,10 @@ for one in json.load(open(sys.argv[1])):
 print(json.dumps(answers))
 `;
 
-/** Has Prometheus's own grammar read the expressions. */
-async function readExpressions(expressions: readonly { of: string; expr: string }[]): Promise<Asked[]> {
+/** Parses the expressions with the grammar of Prometheus. */
+async function readExpressions(
+  expressions: readonly { of: string; expr: string }[],
+): Promise<ParsedExpression[]> {
   const folder = mkdtempSync(join(tmpdir(), 'baton-promql-'));
   try {
     writeFileSync(join(folder, 'all.json'), JSON.stringify(expressions));
@@ -93,15 +99,15 @@ async function readExpressions(expressions: readonly { of: string; expr: string 
       encoding: 'utf8',
     });
     assert.ok(stdout !== '', stderr);
-    return JSON.parse(stdout) as Asked[];
+    return JSON.parse(stdout) as ParsedExpression[];
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-describe('what is written about the figures', function () {
+describe('the monitoring documents', function () {
   this.timeout(300_000);
-  let asked: Asked[];
+  let asked: ParsedExpression[];
   let exposed: Map<string, Sample[]>;
 
   before(async () => {
@@ -109,7 +115,7 @@ describe('what is written about the figures', function () {
     exposed = Map.groupBy(await everything(), ({ name }) => name);
   });
 
-  it('has expressions that Prometheus can read', async () => {
+  it('contain only valid PromQL expressions', async () => {
     assert.ok(asked.length > 60, `${asked.length} expressions`);
     assert.deepEqual(
       asked.filter(({ error }) => error !== undefined),
@@ -117,10 +123,10 @@ describe('what is written about the figures', function () {
     );
     assert.ok(asked.every(({ selectors }) => selectors.length > 0));
     const [broken] = await readExpressions([{ of: 'broken', expr: 'sum by (x (rate(y[5m]))' }]);
-    assert.ok(broken?.error, 'one that it can not read is found out');
+    assert.ok(broken?.error, 'an invalid expression is detected');
   });
 
-  it('asks only for what a running service tells, with labels that it has', () => {
+  it('use only metrics and labels of a running service', () => {
     const missing = asked.flatMap(({ of, selectors }) =>
       selectors
         .filter(({ name }) => name !== 'up')
@@ -137,7 +143,7 @@ describe('what is written about the figures', function () {
     assert.deepEqual(missing, []);
   });
 
-  it('names every metric in the documents, with its labels, and no other', () => {
+  it('list all metrics of METRICS with their labels, and no others', () => {
     const rows = [...PAGE.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \| .+ \|$/gm)];
     const written = rows.map(([, name, type, labels]) => `${name} ${type} ${labels}`).toSorted();
     const known = Object.values(METRICS).map(({ name, type, labels }) => {
@@ -146,20 +152,20 @@ describe('what is written about the figures', function () {
     assert.deepEqual(written, known.toSorted());
   });
 
-  it('names every metric that a running service tells, and no other', () => {
-    const told = [...exposed.keys()]
+  it('list all metrics that a running service exposes, and no others', () => {
+    const exposedNames = [...exposed.keys()]
       .filter((name) => !name.startsWith('temporal_'))
       .map((name) => name.replace(/_(bucket|sum|count)$/, ''));
     const known: string[] = Object.values(METRICS).map(({ name }) => name);
-    assert.deepEqual([...new Set(told)].toSorted(), known.toSorted());
+    assert.deepEqual([...new Set(exposedNames)].toSorted(), known.toSorted());
     for (const [, name = ''] of PAGE.matchAll(/`(temporal_\w+)`/g)) {
       const isThere = ['', '_count'].some((end) => exposed.has(`${name}${end}`));
-      // It is there only once a request has failed.
+      // This metric exists only after a request has failed.
       assert.ok(isThere || name === 'temporal_request_failure' || name === 'temporal_', name);
     }
   });
 
-  it('has an entry of its own for every alert', () => {
+  it('contain a runbook entry for every alert', () => {
     const headings = [...PAGE.matchAll(/^### (Baton\w+)$/gm)].map(([, name]) => name);
     assert.deepEqual(headings.toSorted(), RULES.map(({ alert }) => alert).toSorted());
     for (const { alert, annotations } of RULES) {
@@ -167,7 +173,7 @@ describe('what is written about the figures', function () {
     }
   });
 
-  /** Four processes that have done a bit of everything. */
+  /** Returns the metrics of four processes after a task and an event. */
   async function everything(): Promise<Sample[]> {
     const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
     const models = await startModelServer(() => ({ text: 'Done.', tokens: [7, 3] }));
@@ -209,7 +215,7 @@ describe('what is written about the figures', function () {
     await receiver.receives(2, 60_000);
     assert.ok(models.asked.length > 0);
     await viewer.hears('event');
-    // Both are counted once they are recorded, which is a moment after they were received.
+    // Both attempts are counted when they are recorded, shortly after they are received.
     const samples = await eventually('both attempts are counted', async () => {
       const texts = await Promise.all(
         PROCESSES.map(async (name) => await (await fetch(`${service.observedAt(name)}/metrics`)).text()),
@@ -226,7 +232,7 @@ describe('what is written about the figures', function () {
 });
 
 describe('the alert rules', () => {
-  it('have a name of their own, a time, a severity and words', () => {
+  it('have a unique name, a duration, a severity and a summary', () => {
     assert.ok(RULES.length >= 20);
     assert.equal(new Set(RULES.map(({ alert }) => alert)).size, RULES.length);
     assert.equal(new Set(groups.map(({ name }) => name)).size, groups.length);
@@ -240,7 +246,7 @@ describe('the alert rules', () => {
 });
 
 describe('the dashboard', () => {
-  it('has panels of their own, with room for each', () => {
+  it('has panels with unique ids that do not overlap', () => {
     assert.deepEqual([DASHBOARD.uid, DASHBOARD.title], ['baton', 'Baton']);
     const ids = DASHBOARD.panels.map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length);
@@ -249,7 +255,7 @@ describe('the dashboard', () => {
       assert.ok(gridPos.x + gridPos.w <= 24, title);
       for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
         for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
-          assert.ok(!taken.has(`${x} ${y}`), `${title} lies on another one`);
+          assert.ok(!taken.has(`${x} ${y}`), `${title} overlaps another panel`);
           taken.add(`${x} ${y}`);
         }
       }
@@ -258,7 +264,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('asks by the job that is chosen, in every panel', () => {
+  it('filters every panel by the selected job', () => {
     assert.deepEqual(
       DASHBOARD.templating.list.map(({ name }) => name),
       ['datasource', 'job'],
@@ -269,8 +275,8 @@ describe('the dashboard', () => {
   });
 });
 
-describe('the configurations beside them', () => {
-  it('name ports and files that are there', () => {
+describe('the example configurations', () => {
+  it('name existing rule files, and all processes', () => {
     const scrape = parse(fileOf('prometheus.yaml')) as {
       rule_files: string[];
       scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
@@ -284,7 +290,7 @@ describe('the configurations beside them', () => {
     );
   });
 
-  it('lead traces from a receiver through processors to an exporter, all of which are declared', () => {
+  it('use all declared receivers, processors and exporters for traces', () => {
     type Parts = Record<string, unknown>;
     const collector = parse(fileOf('otel-collector.yaml')) as {
       receivers: Parts;

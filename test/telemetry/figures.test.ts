@@ -10,8 +10,8 @@ import { eventually } from '../support/eventually.ts';
 import { startRuns } from '../support/runs.ts';
 import { samplesOf, valueOf } from './observed.ts';
 
-describe('the figures of the database', function () {
-  it('count runs by state while they go on, and not afterwards', async () => {
+describe('the database statistics', function () {
+  it('count open runs by state', async () => {
     const runs = await startRuns();
     try {
       const going = await runs.submit({ rehearsal: { step_ms: 60_000 } });
@@ -34,7 +34,7 @@ describe('the figures of the database', function () {
     }
   });
 
-  it('count webhooks by how they are, and what waits for them', async () => {
+  it('count webhooks by status, and waiting deliveries', async () => {
     const receiver = await startReceiver();
     const deliveries = await startDeliveries();
     try {
@@ -56,7 +56,7 @@ describe('the figures of the database', function () {
     }
   });
 
-  it('tell how long a group of events waits that nobody has taken up', async () => {
+  it('include the age of a group of events that was not dispatched', async () => {
     const { database, close } = await freshInstallation();
     try {
       const before = new Date(Date.now() - 90_000);
@@ -78,7 +78,7 @@ describe('the figures of the database', function () {
   });
 });
 
-describe('reading the figures of the database', () => {
+describe('the collection of database statistics', () => {
   const FIGURES: DatabaseStatistics = {
     tasks: { executing: 3 },
     webhooks: {},
@@ -89,34 +89,34 @@ describe('reading the figures of the database', () => {
     waitingForStart: { tasks: { count: 0, oldestSeconds: 0 }, events: { count: 2, oldestSeconds: 7 } },
   };
 
-  it('asks once, however often and however many read within ten seconds', async () => {
+  it('runs one query for all scrapes within ten seconds', async () => {
     const registry = createRegistry();
-    let asked = 0;
+    let queries = 0;
     const read = async () => {
-      asked += 1;
+      queries += 1;
       return FIGURES;
     };
     collectDatabaseMetrics(registry, read, (error) => assert.fail(String(error)));
     const texts = await Promise.all([registry.text(), registry.text()]);
     texts.push(await registry.text());
-    assert.equal(asked, 1);
+    assert.equal(queries, 1);
     for (const text of texts)
       assert.equal(valueOf(samplesOf(text), 'baton_tasks', { state: 'executing' }), 3);
   });
 
-  it('leaves everything else readable when the database is away, and says so', async () => {
+  it('reports a database error, and keeps other metrics available', async () => {
     const registry = createRegistry();
     registry.family({ name: 'other', type: 'gauge', help: 'x', labels: [] }).of().set(1);
-    const troubles: unknown[] = [];
+    const errors: unknown[] = [];
     collectDatabaseMetrics(
       registry,
       async () => {
         throw new Error('away');
       },
-      (error) => troubles.push(error),
+      (error) => errors.push(error),
     );
     const samples = samplesOf(await registry.text());
     assert.deepEqual([valueOf(samples, 'other'), valueOf(samples, 'baton_tasks')], [1, null]);
-    assert.equal(troubles.length, 1);
+    assert.equal(errors.length, 1);
   });
 });

@@ -11,7 +11,7 @@ describe('the log of a process', () => {
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   };
 
-  it('lets nothing out that is called like a secret, also where it hangs on an error', () => {
+  it('redacts fields with names of secrets, also in errors', () => {
     const secrets = { secret: 'hush', authorization: 'hush', callback_secret: 'hush', body: { of: 'hush' } };
     const [line] = written((log) =>
       log.warn({ ...secrets, err: Object.assign(new Error('no'), secrets) }, 'trouble'),
@@ -20,17 +20,17 @@ describe('the log of a process', () => {
     assert.deepEqual([line?.['secret'], line?.['msg'], line?.['name']], ['[Redacted]', 'trouble', 'test']);
   });
 
-  it('says in every line what is under way, unless the line knows better', () => {
+  it('adds the context to every line, unless the line sets the same field', () => {
     const lines = written(
       (log) => {
         log.info('one');
         log.info({ trace_id: 'own' }, 'two');
       },
-      () => ({ trace_id: 'under way' }),
+      () => ({ trace_id: 'context' }),
     );
     assert.deepEqual(
       lines.map(({ trace_id: id }) => id),
-      ['under way', 'own'],
+      ['context', 'own'],
     );
   });
 });

@@ -3,7 +3,7 @@ import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { PROCESSES, scrape, startObserved, valueOf, WEBHOOK, type ObservedService } from './observed.ts';
 
-describe('the figures of the processes', function () {
+describe('the metrics of the processes', function () {
   this.timeout(180_000);
   let service: ObservedService;
   const receiver = useCallbackReceiver();
@@ -16,7 +16,7 @@ describe('the figures of the processes', function () {
     await service?.close();
   });
 
-  /** A task with a callback, and an event that one webhook takes and another one refuses. */
+  /** Submits a task with a callback, and an event that one webhook accepts and another one rejects. */
   async function work(): Promise<void> {
     receiver.answering(({ url }) => (url === '/refusing' ? 500 : 204));
     for (const path of ['/taking', '/refusing']) {
@@ -50,18 +50,18 @@ describe('the figures of the processes', function () {
       return value !== null && is(value);
     });
 
-  it('tell what each process is', async () => {
+  it('include the name, memory, CPU time and connections of each process', async () => {
     for (const name of PROCESSES) {
       const samples = await scrape(service, name);
       assert.equal(valueOf(samples, 'baton_build_info', { process: name }), 1);
       assert.ok((valueOf(samples, 'process_resident_memory_bytes') ?? 0) > 10e6);
       assert.ok((valueOf(samples, 'process_cpu_seconds_total') ?? 0) > 0.1);
-      // A pool lets go of connections that nobody needs.
+      // A pool closes unused connections.
       assert.notEqual(valueOf(samples, 'baton_database_connections', { state: 'idle' }), null);
     }
   });
 
-  it('count requests by the template of their path', async () => {
+  it('count requests by the template of their path, without ids', async () => {
     const samples = await scrape(service, 'api');
     const of = { method: 'POST', route: '/api/v1/events', status: '202' };
     assert.equal(valueOf(samples, 'baton_http_requests_total', of), 2);
@@ -81,14 +81,14 @@ describe('the figures of the processes', function () {
     assert.deepEqual(ids, []);
   });
 
-  it('count events, and those that were there already apart', async () => {
+  it('count new and duplicate events separately', async () => {
     const samples = await scrape(service, 'api');
     assert.equal(valueOf(samples, 'baton_events_received_total', { duplicate: 'false' }), 1);
     assert.equal(valueOf(samples, 'baton_events_received_total', { duplicate: 'true' }), 1);
   });
 
-  it('count states and steps of runs, wherever their workflow was at work', async () => {
-    await eventually('a run is completed in the figures', async () => {
+  it('count state transitions and steps of runs, in the process that executed them', async () => {
+    await eventually('the run is counted as completed', async () => {
       const both = [...(await scrape(service, 'api')), ...(await scrape(service, 'task-worker'))];
       return (
         valueOf(both, 'baton_task_transitions_total', { state: 'completed' }) === 1 &&
@@ -99,8 +99,8 @@ describe('the figures of the processes', function () {
     });
   });
 
-  it('count callbacks and deliveries by what became of them', async () => {
-    await eventually('a callback in the figures', async () => {
+  it('count callback and delivery attempts by outcome', async () => {
+    await eventually('the callback is counted', async () => {
       const both = [...(await scrape(service, 'api')), ...(await scrape(service, 'task-worker'))];
       return valueOf(both, 'baton_callback_attempts_total', { outcome: 'succeeded' }) === 1;
     });
@@ -114,10 +114,10 @@ describe('the figures of the processes', function () {
     assert.equal(valueOf(samples, 'baton_delivery_attempt_duration_seconds_count'), 2);
     assert.equal(valueOf(samples, 'baton_delivery_lag_seconds_count'), 2);
     const lag = valueOf(samples, 'baton_delivery_lag_seconds_sum') ?? Number.NaN;
-    assert.ok(lag > 0, `two first attempts after ${lag} s together`);
+    assert.ok(lag > 0, `the lag of two first attempts is ${lag} s`);
   });
 
-  it('show what waits, as the database has it, and how old that is', async () => {
+  it('include the database statistics and their age', async () => {
     await reaches('baton_deliveries_waiting', 'task-worker', (value) => value === 1, { status: 'retrying' });
     await reaches('baton_webhooks', 'task-worker', (value) => value === 1, { status: 'failing' });
     const samples = await scrape(service, 'task-worker');
@@ -127,7 +127,7 @@ describe('the figures of the processes', function () {
     assert.equal(valueOf(await scrape(service, 'delivery-worker'), 'baton_tasks'), null);
   });
 
-  it('bring what the SDK of Temporal counts, in the same answer', async () => {
+  it('include the metrics of the Temporal SDK', async () => {
     for (const name of ['api', 'task-worker', 'delivery-worker'] as const) {
       const samples = await scrape(service, name);
       assert.ok((valueOf(samples, 'temporal_long_request') ?? 0) > 0, name);
@@ -136,11 +136,11 @@ describe('the figures of the processes', function () {
     assert.ok(!(await scrape(service, 'gateway')).some(({ name }) => name.startsWith('temporal_')));
   });
 
-  it('are at no address of the API', async () => {
+  it('are not available on the port of the API', async () => {
     assert.equal((await fetch(`${service.url}/metrics`)).status, 404);
   });
 
-  it('come with health, and with what it is judged by', async () => {
+  it('are served on the same port as the health checks', async () => {
     for (const name of PROCESSES) {
       assert.equal((await fetch(`${service.observedAt(name)}/health/live`)).status, 200);
       const response = await fetch(`${service.observedAt(name)}/health/ready`);

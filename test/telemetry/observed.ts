@@ -13,7 +13,7 @@ import { settingsOn } from '../support/settings.ts';
 export type ProcessName = keyof typeof ENTRY_POINTS;
 export const PROCESSES = Object.keys(ENTRY_POINTS) as ProcessName[];
 
-/** What a webhook is made of, apart from its name, address and secret. */
+/** A webhook without name, URL and secret. */
 export const WEBHOOK = {
   method: 'POST',
   content_type: 'application/json',
@@ -23,21 +23,21 @@ export const WEBHOOK = {
   standard_webhooks: false,
 };
 
-/** The service as processes, each with a port to be watched at, on the services of the run. */
+/** The service as separate processes, each with a metrics port. */
 export type ObservedService = {
   installation: Installation;
   url: string;
   gatewayUrl: string;
-  /** Where the process is watched. */
+  /** Returns the URL of the metrics port of a process. */
   observedAt(name: ProcessName): string;
-  /** What a process has logged, line by line. */
+  /** Returns the log lines of a process. */
   logged(name: ProcessName): Record<string, unknown>[];
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   stop(name: ProcessName): Promise<unknown>;
   close(): Promise<void>;
 };
 
-/** Starts the processes named, with these variables beside those that every one needs. */
+/** Starts the named processes, with these variables in addition to the required ones. */
 export async function startObserved(
   environment: Record<string, string> = {},
   names: readonly ProcessName[] = PROCESSES,
@@ -98,10 +98,10 @@ export async function startObserved(
   };
 }
 
-/** One line of a scrape: what is measured, of what, and how much. */
+/** One line of a scrape: metric name, labels and value. */
 export type Sample = { name: string; labels: Record<string, string>; value: number };
 
-/** Reads the text that Prometheus reads. @throws where a line is none that it could read */
+/** Parses the text format of Prometheus. @throws if a line is invalid */
 export function samplesOf(text: string): Sample[] {
   return text
     .split('\n')
@@ -109,7 +109,7 @@ export function samplesOf(text: string): Sample[] {
     .map((line) => {
       const [, name = '', labels = '', value = ''] =
         /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)(?: \d+)?$/.exec(line) ?? [];
-      if (name === '') throw new Error(`not a line that Prometheus reads: ${line}`);
+      if (name === '') throw new Error(`invalid Prometheus line: ${line}`);
       const pairs = [...labels.matchAll(/([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g)];
       return {
         name,
@@ -119,22 +119,22 @@ export function samplesOf(text: string): Sample[] {
     });
 }
 
-/** What a process tells at this moment. */
+/** Returns the current metrics of a process. */
 export async function scrape(service: ObservedService, name: ProcessName): Promise<Sample[]> {
   const response = await fetch(`${service.observedAt(name)}/metrics`);
-  if (response.status !== 200) throw new Error(`${name} answered ${response.status}`);
+  if (response.status !== 200) throw new Error(`${name} returned ${response.status}`);
   return samplesOf(await response.text());
 }
 
-/** The sum over all samples of a name with these labels; null where there is none. */
+/** Returns the sum of all samples with this name and these labels; null if there are none. */
 export function valueOf(
   samples: readonly Sample[],
   name: string,
   labels: Record<string, string> = {},
 ): number | null {
-  const fitting = samples.filter(
+  const matching = samples.filter(
     (sample) =>
       sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
   );
-  return fitting.length === 0 ? null : fitting.reduce((sum, { value }) => sum + value, 0);
+  return matching.length === 0 ? null : matching.reduce((sum, { value }) => sum + value, 0);
 }

@@ -6,8 +6,8 @@ import { openObservation, type Readiness } from '../../src/runtime/observation.t
 import { NO_TELEMETRY } from '../../src/runtime/telemetry.ts';
 import { samplesOf, valueOf } from './observed.ts';
 
-describe('the text for Prometheus', () => {
-  it('holds names, types and series, with special characters in labels escaped', async () => {
+describe('the metrics registry', () => {
+  it('returns names, types and series, with escaped special characters in labels', async () => {
     const registry = createRegistry();
     const family = registry.family({
       name: 'made_total',
@@ -23,14 +23,14 @@ describe('the text for Prometheus', () => {
     );
   });
 
-  it('has no sample of a metric without a series', async () => {
+  it('returns no sample of a metric without a series', async () => {
     const registry = createRegistry();
     registry.family({ name: 'none', type: 'gauge', help: 'x', labels: ['of'] });
     registry.family({ name: 'none_total', type: 'counter', help: 'x', labels: [] });
     assert.deepEqual(samplesOf(await registry.text()), []);
   });
 
-  it('sets a counter that is counted elsewhere', async () => {
+  it('sets a counter to an external value', async () => {
     const registry = createRegistry();
     const series = registry
       .family({ name: 'sent_total', type: 'counter', help: 'x', labels: ['to'] })
@@ -39,7 +39,7 @@ describe('the text for Prometheus', () => {
     assert.equal(valueOf(samplesOf(await registry.text()), 'sent_total', { to: 'a' }), 5);
   });
 
-  it('adds the buckets of a histogram up, and counts what is beyond them', async () => {
+  it('accumulates the buckets of a histogram up to +Inf', async () => {
     const registry = createRegistry();
     const seconds = registry.histogram({
       name: 'took_seconds',
@@ -56,7 +56,7 @@ describe('the text for Prometheus', () => {
     assert.equal(valueOf(samples, 'took_seconds_sum', { of: 'a' }), 101.2);
   });
 
-  it('asks those who read only when somebody reads', async () => {
+  it('calls a beforeScrape function once for each scrape', async () => {
     const registry = createRegistry();
     const series = registry.family({ name: 'read', type: 'gauge', help: 'x', labels: [] }).of();
     registry.beforeScrape(() => series.inc());
@@ -65,14 +65,14 @@ describe('the text for Prometheus', () => {
   });
 });
 
-describe('the port to watch a process at', () => {
+describe('the metrics port of a process', () => {
   const observed = () => ({ ...NO_TELEMETRY, registry: createRegistry() });
   const readyAt = async (port: number) => {
     const response = await fetch(`http://127.0.0.1:${port}/health/ready`);
     return { status: response.status, body: (await response.json()) as Readiness };
   };
 
-  it('says why a process is not ready: it starts, or something is away', async () => {
+  it('reports why the process is not ready', async () => {
     const port = await freePort();
     const observation = await openObservation({ metrics: { host: '127.0.0.1', port } }, observed());
     try {
@@ -93,7 +93,7 @@ describe('the port to watch a process at', () => {
     }
   });
 
-  it('is a clear error where it is taken', async () => {
+  it('causes a clear error if it is already in use', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;

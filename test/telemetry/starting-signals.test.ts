@@ -16,7 +16,7 @@ describe('a signal that starts the workflow of its run', () => {
     process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
   });
 
-  it('starts it in the trace of the request', async () => {
+  it('continues the trace of the request', async () => {
     const collector = await startCollector();
     process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = collector.url;
     const tracing = createTracing({ name: 'test', version: '0' }, () => {});
@@ -47,7 +47,7 @@ describe('a signal that starts the workflow of its run', () => {
       const { events } = await handle.fetchHistory();
       await handle.terminate();
       const header = events?.[0]?.workflowExecutionStartedEventAttributes?.header?.fields?.[TRACE_HEADER];
-      assert.ok(header, 'a header of the start');
+      assert.ok(header, 'the start has a trace header');
       assert.equal(String(defaultPayloadConverter.fromPayload(header)).split('-')[1], traceId);
     } finally {
       await tracing.close();

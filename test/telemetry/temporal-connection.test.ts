@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { loadTemporalConfig } from '../../src/temporal/connection.ts';
 
-describe('where Temporal is', () => {
-  it('is as its standard environment says', () => {
+describe('the Temporal connection', () => {
+  it('uses the standard variables of Temporal', () => {
     const { connectionOptions, namespace } = loadTemporalConfig({
       TEMPORAL_ADDRESS: 'temporal.example.com:7233',
       TEMPORAL_NAMESPACE: 'baton',
@@ -11,10 +11,10 @@ describe('where Temporal is', () => {
     assert.equal(connectionOptions.address, 'temporal.example.com:7233');
     assert.equal(namespace, 'baton');
     assert.equal(connectionOptions.apiKey, 'key');
-    assert.ok(connectionOptions.tls, 'a key goes over TLS alone');
+    assert.ok(connectionOptions.tls, 'an API key requires TLS');
   });
 
-  it('takes what is empty as not given', () => {
+  it('ignores empty variables', () => {
     const { connectionOptions, namespace } = loadTemporalConfig({
       TEMPORAL_ADDRESS: '127.0.0.1:7233',
       TEMPORAL_NAMESPACE: '',

@@ -15,13 +15,13 @@ import { startObserved } from './observed.ts';
 const FOLDER = join(import.meta.dirname, '..', 'workflows', 'histories');
 const LOGGER = new DefaultLogger('ERROR');
 
-/** Traces may be switched on and off while runs go on: what is replayed must not see the difference. */
-describe('histories of workflows', function () {
+/** Tracing can be enabled or disabled while runs are open, so replays must not depend on it. */
+describe('workflow histories', function () {
   this.timeout(180_000);
 
   before(() => useRuntime(pino({ level: 'silent' })));
 
-  it('that were recorded without traces replay with them', async () => {
+  it('recorded without tracing replay with tracing', async () => {
     let replayed = 0;
     for (const [folder, bundleOf] of [
       [FOLDER, workflowBundle],
@@ -37,7 +37,7 @@ describe('histories of workflows', function () {
     assert.ok(replayed >= 18, `${replayed} histories`);
   });
 
-  it('that were recorded with traces replay with and without them', async () => {
+  it('recorded with tracing replay with and without tracing', async () => {
     const collector = await startCollector();
     const service = await startObserved(
       { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, RATE_LIMIT_PER_SECOND: '1000' },
@@ -46,7 +46,9 @@ describe('histories of workflows', function () {
     process.env['TEMPORAL_ADDRESS'] = services().temporalAddress;
     const { client, connection } = await connectTemporal();
     try {
-      const ids = await Promise.all(Array.from({ length: 16 }, (_, number) => play(service, number)));
+      const ids = await Promise.all(
+        Array.from({ length: 16 }, (_, number) => startScenario(service, number)),
+      );
       const bundles = [await workflowBundle(LOGGER), await workflowBundle(LOGGER, {}, true)];
       for (const id of ids) {
         const handle = client.workflow.getHandle(id);
@@ -66,8 +68,11 @@ describe('histories of workflows', function () {
   });
 });
 
-/** A run with one of the ways that runs go; some are paused, continued and cancelled meanwhile. */
-async function play(service: Awaited<ReturnType<typeof startObserved>>, number: number): Promise<string> {
+/** Starts a run of one of several scenarios; some runs are paused and continued, or cancelled. */
+async function startScenario(
+  service: Awaited<ReturnType<typeof startObserved>>,
+  number: number,
+): Promise<string> {
   const rehearsal = {
     step_ms: [0, 20, 300, 300][number % 4],
     progress_events: number % 3,
@@ -78,17 +83,17 @@ async function play(service: Awaited<ReturnType<typeof startObserved>>, number: 
   const answer = await service.send('POST', '/api/v1/tasks', task);
   assert.equal(answer.status, 201);
   const { execution_id: id } = (await answer.json()) as { execution_id: string };
-  const steer = (what: string) => service.send('POST', `/api/v1/tasks/${id}/${what}`, {});
+  const sendCommand = (what: string) => service.send('POST', `/api/v1/tasks/${id}/${what}`, {});
   if (number % 3 === 1) {
-    await steer('pause');
-    await eventually('it is paused, or over', async () => {
+    await sendCommand('pause');
+    await eventually('the run is paused or has ended', async () => {
       const shown = await service.send('GET', `/api/v1/tasks/${id}`);
       return !['initializing', 'planning', 'executing'].includes(
         ((await shown.json()) as { state: string }).state,
       );
     });
-    await steer('continue');
+    await sendCommand('continue');
   }
-  if (number % 8 === 2) await steer('cancel');
+  if (number % 8 === 2) await sendCommand('cancel');
   return id;
 }

@@ -15,9 +15,9 @@ import { startObserved, WEBHOOK, type ObservedService } from './observed.ts';
 const PARTS = ['api', 'task-worker', 'delivery-worker'] as const;
 const SECRET = 'a-secret-of-the-webhook';
 const MODEL_KEY = 'a-key-of-the-models';
-const TOLD = `words-that-stay-here-${randomBytes(8).toString('hex')}`;
+const MARKER = `words-that-stay-here-${randomBytes(8).toString('hex')}`;
 
-/** A caller's own place in its own trace. */
+/** Creates a span of a caller, and the headers that contain it. */
 function callersTrace() {
   const traceId = randomBytes(16).toString('hex');
   const spanId = randomBytes(8).toString('hex');
@@ -27,8 +27,8 @@ function callersTrace() {
 const traceIdIn = ({ headers }: ReceivedRequest) => String(headers['traceparent']).split('-')[1];
 const spanIdIn = ({ headers }: ReceivedRequest) => String(headers['traceparent']).split('-')[2];
 
-for (const payloads of ['in clear', 'encrypted'] as const) {
-  describe(`traces, with payloads ${payloads} in Temporal`, function () {
+for (const payloads of ['unencrypted', 'encrypted'] as const) {
+  describe(`traces, with ${payloads} payloads in Temporal`, function () {
     this.timeout(180_000);
     let collector: Collector;
     let service: ObservedService;
@@ -38,7 +38,7 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
 
     before(async () => {
       collector = await startCollector();
-      models = await startModelServer(() => ({ text: `Done: ${TOLD}` }));
+      models = await startModelServer(() => ({ text: `Done: ${MARKER}` }));
       writeFileSync(join(folder, 'agents.yml'), teamText());
       receiver = await startCallbackReceiver();
       service = await startObserved(
@@ -66,37 +66,37 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       rmSync(folder, { recursive: true });
     });
 
-    /** What the spans of a process are told as. */
+    /** Returns the service name in the spans of a process. */
     const nameOf = (name: string) => (payloads === 'encrypted' ? 'named-by-the-operator' : name);
     const spansIn = (traceId: string) => collector.spans.filter((span) => span.traceId === traceId);
 
-    /** The spans from one of these upwards to the root. */
+    /** Returns the names of the spans from this one up to the root. */
     function upwards(spans: readonly CollectedSpan[], from: CollectedSpan): string[] {
       const parent = spans.find(({ spanId }) => spanId === from.parentSpanId);
       return [from.name, ...(parent ? upwards(spans, parent) : [])];
     }
 
-    /** Waits for the attempt whose span the receiver was told of, and for all that is above it. */
-    async function wayTo(
+    /** Waits for the span of the attempt that sent the request, and for all its ancestors. */
+    async function chainTo(
       request: ReceivedRequest,
       end: string,
-    ): Promise<{ way: string[]; spans: CollectedSpan[] }> {
+    ): Promise<{ chain: string[]; spans: CollectedSpan[] }> {
       const traceId = traceIdIn(request) ?? '';
       return await eventually(`a whole trace of ${end}`, () => {
         const spans = spansIn(traceId);
         const attempt = spans.find(({ spanId }) => spanId === spanIdIn(request));
-        const way = attempt ? upwards(spans, attempt) : [];
-        return way.at(-1) === end && { way, spans };
+        const chain = attempt ? upwards(spans, attempt) : [];
+        return chain.at(-1) === end && { chain, spans };
       });
     }
 
-    it('lead from a submission through workflow and steps to the callback, whose receiver is told', async () => {
+    it('connect a submission with its workflow, its steps and its callback', async () => {
       const before = receiver.requests.length;
       const caller = callersTrace();
       const task = {
-        title: TOLD,
+        title: MARKER,
         project_id: service.installation.project_id,
-        callback_url: `${receiver.url}/callback/${TOLD}?token=${TOLD}`,
+        callback_url: `${receiver.url}/callback/${MARKER}?token=${MARKER}`,
         metadata: { rehearsal: { steps: 1, step_ms: 300 } },
       };
       const answer = await service.send('POST', '/api/v1/tasks', task, caller.headers);
@@ -105,8 +105,8 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       const [request] = (await receiver.receives(before + 1)).slice(before);
       assert.ok(request);
       assert.equal(traceIdIn(request), caller.traceId);
-      const { way, spans } = await wayTo(request, 'POST /api/v1/tasks');
-      assert.deepEqual(way, [
+      const { chain, spans } = await chainTo(request, 'POST /api/v1/tasks');
+      assert.deepEqual(chain, [
         'POST callback',
         'activity endRun',
         'workflow taskRun',
@@ -133,24 +133,24 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       assert.ok(!collector.bytes().includes(secret ?? 'missing'));
     });
 
-    it('lead from an event to its delivery, and on through the retry by hand', async () => {
+    it('connect an event with its delivery and a manual retry', async () => {
       const refused = receiver.requests.length;
       receiver.answering(500);
       const made = await service.send('POST', '/api/v1/webhooks', {
         ...WEBHOOK,
         name: 'Traced',
         secret: SECRET,
-        url: `${receiver.url}/hook/${TOLD}`,
+        url: `${receiver.url}/hook/${MARKER}`,
       });
       assert.equal(made.status, 201);
       const caller = callersTrace();
-      const event = { event: 'issue.created', data: { issue: { id: '1', title: TOLD } } };
+      const event = { event: 'issue.created', data: { issue: { id: '1', title: MARKER } } };
       assert.equal((await service.send('POST', '/api/v1/events', event, caller.headers)).status, 202);
       const [request] = (await receiver.receives(refused + 1)).slice(refused);
       assert.ok(request);
       assert.equal(traceIdIn(request), caller.traceId);
-      const { way, spans } = await wayTo(request, 'POST /api/v1/events');
-      assert.deepEqual(way, [
+      const { chain, spans } = await chainTo(request, 'POST /api/v1/events');
+      assert.deepEqual(chain, [
         'POST webhook',
         'activity dispatchGroup',
         'workflow dispatchEvents',
@@ -193,7 +193,7 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       assert.deepEqual(
         second.links.map(({ traceId }) => traceId),
         [retrying.traceId],
-        'and is linked to the request that wished for it',
+        'the retry is linked to the request that caused it',
       );
       const shown = await service.send('GET', `/api/v1/deliveries/${delivery}`);
       const { attempts } = (await shown.json()) as {
@@ -206,7 +206,7 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       );
     });
 
-    it('keep the events of one group apart, each in its own', async () => {
+    it('are separate for the events of one group', async () => {
       const before = receiver.requests.length;
       const callers = Array.from({ length: 30 }, callersTrace);
       const answers = await Promise.all(
@@ -223,10 +223,10 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       }
     });
 
-    it('name models and agents with each call', async () => {
+    it('contain the model and the agent of each call', async () => {
       const caller = callersTrace();
       const { project_id } = service.installation;
-      const task = { title: TOLD, description: TOLD, project_id, task_type: 'bug' };
+      const task = { title: MARKER, description: MARKER, project_id, task_type: 'bug' };
       const answer = await service.send('POST', '/api/v1/tasks', task, caller.headers);
       const { execution_id: id } = (await answer.json()) as { execution_id: string };
       const spans = await eventually('the workflow of the run has ended', () => {
@@ -241,11 +241,11 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       assert.ok(spans.some(({ name }) => name === 'workflow agentStep'));
     });
 
-    it('hold no secret, no text of anybody and no query', async () => {
+    it('contain no secrets, no texts of users and no URL queries', async () => {
       const { api_key: key } = service.installation;
-      await eventually('the spans are there', () => collector.spans.length > 50);
+      await eventually('the spans are received', () => collector.spans.length > 50);
       const everything = collector.bytes();
-      for (const secret of [SECRET, MODEL_KEY, 'You are Ada', TOLD, key, 'collector-token']) {
+      for (const secret of [SECRET, MODEL_KEY, 'You are Ada', MARKER, key, 'collector-token']) {
         assert.ok(!everything.includes(secret), `${secret} is in a span`);
       }
       const rest = PARTS.flatMap((name) => service.logged(name)).map((line) => JSON.stringify(line));
@@ -254,7 +254,7 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       }
     });
 
-    it('are named in the lines of the log, with the ids of what they are about', async () => {
+    it('are referenced in log lines with the ids of the request and the run', async () => {
       const caller = callersTrace();
       const task = {
         title: 'Another',
@@ -273,7 +273,7 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
       );
     });
 
-    it('begin anew where a caller sends nonsense', async () => {
+    it('have a new root if a caller sends an invalid traceparent', async () => {
       const headers = { traceparent: '00-00000000000000000000000000000000-0000000000000000-01' };
       const sent = { ...headers, 'X-Request-Id': `nonsense-${payloads.length}` };
       await service.send('GET', '/api/v1/webhooks', undefined, sent);
@@ -289,10 +289,10 @@ for (const payloads of ['in clear', 'encrypted'] as const) {
   });
 }
 
-describe('without traces', function () {
+describe('a service without tracing', function () {
   const world = useWorld();
 
-  it('nothing is added to what goes out, whatever the caller sends', async () => {
+  it('adds no traceparent to outgoing requests', async () => {
     const receiver = await startCallbackReceiver();
     try {
       const body = { ...WEBHOOK, name: 'Untraced', url: `${receiver.url}/hook` };

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { checkout } from '../../dev/common/paths.ts';
 
-/** Which packages a process has in memory once it has started what its environment asks for. */
+/** Returns whether a process with this environment has traces and metrics, and its OpenTelemetry packages. */
 async function loadedWith(environment: Record<string, string>): Promise<string[]> {
   const program = `
     import { Module } from 'node:module';
@@ -30,15 +30,15 @@ async function loadedWith(environment: Record<string, string>): Promise<string[]
   return [...kinds, ...packages.filter((name) => /^@opentelemetry\/(sdk|exporter|otlp)/.test(name))];
 }
 
-describe('a process that nobody observes', function () {
-  it('counts nothing, traces nothing, and loads nothing that could', async () => {
+describe('the telemetry of a process', function () {
+  it('is disabled by default, and loads no OpenTelemetry SDK', async () => {
     assert.deepEqual(await loadedWith({ OTEL_EXPORTER_OTLP_ENDPOINT: '', METRICS_PORT: '' }), [
       'untraced',
       'uncounted',
     ]);
   });
 
-  it('is another one with an address to send to, unless traces are switched off', async () => {
+  it('includes traces with an OTLP endpoint, unless they are disabled', async () => {
     const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318';
     const [loaded = [], ...others] = await Promise.all(
       [{}, { OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }].map((more) =>

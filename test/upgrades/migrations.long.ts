@@ -79,9 +79,9 @@ describe('migrations with several processes', function () {
         await migrate(fleet.databaseUrl, [...MIGRATIONS, ...additions.slice(0, round).flat()]);
       }
     };
-    const [meanwhile] = await Promise.all([submitMany(100), migrating()]);
+    const [during] = await Promise.all([submitMany(100), migrating()]);
     const after = await submitMany(30);
-    for (const id of [...begun, ...meanwhile, ...after]) await fleet.reaches(api, id, 'completed');
+    for (const id of [...begun, ...during, ...after]) await fleet.reaches(api, id, 'completed');
     for (const path of ['/api/v1/tasks', '/api/v1/webhooks', `/api/v1/tasks/${begun[0]}/events`]) {
       assert.equal((await fleet.send(api, 'GET', path)).status, 200, path);
     }

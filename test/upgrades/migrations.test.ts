@@ -18,7 +18,7 @@ const ALLOWED: Record<string, { harms: string[]; because: string }> = {
   },
   M0005Channel: {
     harms: ['lock: task_events is written anew'],
-    because: 'made before there was an installation whose service had to go on meanwhile',
+    because: 'made before there was an installation whose service had to continue during an upgrade',
   },
   M0008Agents: {
     harms: [

@@ -13,7 +13,7 @@ export const ADDED_STEP_MS = 7;
 const NEEDED = ['src', 'workers', 'agents.yml', 'package.json', 'package-lock.json'];
 
 /**
- * Makes a copy of this checkout whose runs do one thing more, before all else: a history of either version can not be
+ * Makes a copy of this checkout whose runs do one thing more, before all else: a history of either version cannot be
  * replayed by the other.
  */
 export function makeNextVersion(): NextVersion {

@@ -212,7 +212,7 @@ describe('an upgrade', function () {
     return Number(seconds ?? 0) === 0 && (nanos ?? 0) === ADDED_STEP_MS * 1e6;
   }
 
-  /** @throws where the next version can not replay what this run has recorded */
+  /** @throws if the next version cannot replay what this run has recorded */
   async function replayByNext(id: string): Promise<void> {
     useRuntime(pino({ level: 'silent' }));
     const history = await fleet.client.workflow.getHandle(id).fetchHistory();

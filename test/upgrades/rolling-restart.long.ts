@@ -58,7 +58,7 @@ describe('a rolling restart to the next version under load', function () {
     );
     await fleet.use('2');
     const before = load.runs.size;
-    await eventually('more is taken in', () => load.runs.size >= before + 10, 60_000);
+    await eventually('more runs are accepted', () => load.runs.size >= before + 10, 60_000);
     await load.stop();
     const isDrained = async () => (await fleet.openWorkflows('1')) === 0;
     await eventually('version 1 has no open workflows', isDrained, 120_000);

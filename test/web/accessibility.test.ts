@@ -10,7 +10,7 @@ type Screen = {
   what: string;
   /** The path of the route. */
   address: string;
-  /** Where that is in the populated workspace; the address itself by default. */
+  /** Its path in the populated workspace; `address` by default. */
   path?: (at: PopulatedWorkspace) => string | Promise<string>;
   /** The element that shows that the screen is ready. */
   shows: (page: Page) => Locator;
@@ -216,7 +216,7 @@ const SCREENS: readonly Screen[] = [
   },
 ];
 
-describe('every screen, light and dark, is accessible and fits a phone:', () => {
+describe('the screen', () => {
   let at: PopulatedWorkspace;
   let signedIn: ScreensPage;
   let signedOut: ScreensPage;
@@ -230,17 +230,17 @@ describe('every screen, light and dark, is accessible and fits a phone:', () => 
     await at?.close();
   });
 
-  it('includes every address', () => {
+  it('list includes every route', () => {
     const listed = new Set(SCREENS.map(({ address }) => address));
     listed.delete('/no-such-place');
     assert.deepEqual([...listed].toSorted(), addressesOfPages().toSorted());
   });
 
   for (const screen of SCREENS) {
-    it(screen.what, async () => {
+    it(`of ${screen.what} is accessible in light and dark, and fits a phone`, async () => {
       const { page, go, errors } = screen.signedOut ? signedOut : signedIn;
       const before = errors().length;
-      // An address that differs only in its hash would not be reloaded.
+      // The browser would not reload a URL that differs only in its hash.
       await page.goto('about:blank');
       await go((await screen.path?.(at)) ?? screen.address);
       await screen.shows(page).waitFor();
@@ -252,7 +252,7 @@ describe('every screen, light and dark, is accessible and fits a phone:', () => 
     });
   }
 
-  it('each tab of a run', async () => {
+  it('of a run is accessible in each tab', async () => {
     const { page, go } = signedIn;
     await go(`/orchestration/${at.runs.completed}`);
     for (const name of [

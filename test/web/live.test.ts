@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { useWorld } from '../support/world.ts';
 import { useScreens } from './screens.ts';
 
-describe('a watched run', () => {
+describe('a run in the browser', () => {
   const world = useWorld();
   const at = useScreens(world);
 
@@ -12,8 +12,8 @@ describe('a watched run', () => {
     const { json } = await world.submit({ title: 'Watched', metadata: { rehearsal } });
     return json.execution_id as string;
   };
-  /** A run of six steps that goes on once {@link answer} is called. */
-  const waiting = async () => {
+  /** Submits a run of six steps that waits until {@link answer} is called. */
+  const submitWaiting = async () => {
     const id = await submit({ steps: 6, ask: { step: 1, question: 'May I?' }, progress_events: 2 });
     await world.reaches(id, 'paused');
     return id;
@@ -28,7 +28,7 @@ describe('a watched run', () => {
       .allTextContents();
     return numbers.map(Number).toReversed();
   };
-  const assertWhole = async (page: Page, id: string) => {
+  const assertAllShown = async (page: Page, id: string) => {
     const { json } = await world.send('GET', `/api/v1/tasks/${id}`);
     await page.getByRole('tab', { name: `Events (${json.last_seq})` }).waitFor();
     assert.deepEqual(
@@ -37,7 +37,7 @@ describe('a watched run', () => {
     );
   };
 
-  it('shows every event once and in order, however often its connection breaks', async () => {
+  it('shows every event once and in order after each lost connection', async () => {
     const { page } = at;
     let connections = 0;
     let joins = 0;
@@ -48,7 +48,7 @@ describe('a watched run', () => {
       server.onMessage((message) => {
         const { type, last_seq, event } = JSON.parse(String(message));
         if (type === 'joined') known = last_seq;
-        // What was there at the join arrives. The first event after it is lost, and the connection with it.
+        // The events before the join arrive. The first event after it is dropped, and the connection is closed.
         if (type === 'event' && event.seq > known && connection <= 3) void socket.close({ code: 4000 });
         else socket.send(message);
         if (type === 'joined') joins += 1;
@@ -63,14 +63,14 @@ describe('a watched run', () => {
     }
     await page.getByText('cancelled', { exact: true }).first().waitFor();
     assert.equal(connections, 4);
-    await assertWhole(page, id);
+    await assertAllShown(page, id);
   });
 
   for (const [blocked, status] of [
     [['channel'], 'live'],
     [['channel', 'streams'], 'updates every second'],
   ] as const) {
-    it(`uses other ways where these are blocked: ${blocked.join(', ')}`, async () => {
+    it(`uses another transport if these are blocked: ${blocked.join(', ')}`, async () => {
       const { page } = at;
       await page.routeWebSocket(/\/ws\?/, (socket) => void socket.close({ code: 4000 }));
       await page.route(/\/events\?/, async (route, request) => {
@@ -78,36 +78,36 @@ describe('a watched run', () => {
         if (isStream && blocked.includes('streams' as never)) await route.fulfill({ body: 'A login page' });
         else await route.continue();
       });
-      const id = await waiting();
+      const id = await submitWaiting();
       await at.go(`/orchestration/${id}`);
       await page.getByText(status, { exact: true }).waitFor();
       await answer(id);
       await page.getByText('6 of 6 steps').first().waitFor();
-      await assertWhole(page, id);
+      await assertAllShown(page, id);
     });
   }
 
-  it('recovers after the network was lost', async () => {
+  it('recovers after a lost network', async () => {
     const { page } = at;
     const channels: WebSocketRoute[] = [];
     await page.routeWebSocket(/\/ws\?/, (socket) => {
       socket.connectToServer();
       channels.push(socket);
     });
-    const id = await waiting();
+    const id = await submitWaiting();
     await at.go(`/orchestration/${id}`);
     await page.getByText('live', { exact: true }).waitFor();
     await page.context().setOffline(true);
     for (const channel of channels) await channel.close();
     await answer(id);
     await world.reaches(id, 'completed');
-    assert.equal(await page.getByText('6 of 6 steps').count(), 0, 'nothing comes without a network');
+    assert.equal(await page.getByText('6 of 6 steps').count(), 0, 'no event arrives without a network');
     await page.context().setOffline(false);
     await page.getByText('6 of 6 steps').first().waitFor();
-    await assertWhole(page, id);
+    await assertAllShown(page, id);
   });
 
-  it('is changed by the arrow keys, and closed by Escape', async () => {
+  it('can be switched with the arrow keys and closed with Escape', async () => {
     const { page } = at;
     const [older, newer] = [await submit(), await submit()];
     await at.go(`/orchestration?run=${newer}`);

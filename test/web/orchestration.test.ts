@@ -21,7 +21,7 @@ describe('the orchestration screens', () => {
     await picture(at.page, 'runs-empty');
   });
 
-  it('submit a task, validate it first, and show the run live', async () => {
+  it('validate a task before its submission, and show the run live', async () => {
     const { page } = at;
     await at.go('/orchestration');
     await page.getByRole('button', { name: 'Submit task' }).first().click();
@@ -62,7 +62,7 @@ describe('the orchestration screens', () => {
     await page.getByRole('button', { name: 'Cancel…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel “Wrong branch”?' });
     await dialog.getByText('This ends the run').waitFor();
-    await assertAccessible(page, 'the question before cancelling');
+    await assertAccessible(page, 'the dialog before cancelling');
     await picture(page, 'run-cancel');
     await dialog.getByRole('button', { name: 'Keep running' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -118,7 +118,7 @@ describe('the orchestration screens', () => {
     }
   });
 
-  it('show what failed first, with the step opened', async () => {
+  it('show the failed step first', async () => {
     const id = await submit('A step that fails', { unrecoverable: { step: 2 } });
     await world.reaches(id, 'failed');
     await at.go(`/orchestration/${id}`);
@@ -132,7 +132,7 @@ describe('the orchestration screens', () => {
     await at.page.getByRole('heading', { name: 'Needs your decision: Which currency?' }).waitFor();
   });
 
-  it('offer documents for download, and show every call', async () => {
+  it('offer artifacts for download, and show every call', async () => {
     const { page } = at;
     const text = 'It works.\n';
     const artifact = { step: 1, name: 'notes on orders.md', media_type: 'text/markdown', text };
@@ -166,7 +166,7 @@ describe('the orchestration screens', () => {
     await picture(page, 'run-calls');
   });
 
-  it('list runs, live, with filters in the address', async () => {
+  it('list runs live, with filters in the URL', async () => {
     const { page } = at;
     const id = await submit('A long one', { step_ms: 60_000 }, { task_type: 'bug' });
     await at.go('/orchestration');
@@ -185,7 +185,7 @@ describe('the orchestration screens', () => {
   });
 });
 
-describe('a task with a callback, submitted at the screens', () => {
+describe('a task with a callback, submitted in the browser,', () => {
   const receiver = useCallbackReceiver();
   const world = useOwnWorld({ environment: { TEMPORAL_UI_URL: 'http://localhost:8233' } });
 
@@ -253,7 +253,7 @@ describe('a failed callback', () => {
     await page.getByText('Callback delivered.').waitFor();
     assert.equal(await retry.count(), 0);
     await page.getByRole('tab', { name: /^Events/ }).click();
-    await page.getByText('manual attempt 3 succeeded: status 204').waitFor();
+    await page.getByText('manual attempt 3 succeeded: 204').waitFor();
     assert.deepEqual(at.errors(), []);
     await at.close();
   });
@@ -262,7 +262,7 @@ describe('a failed callback', () => {
 describe('an ended run', () => {
   const world = useWorld();
 
-  it('is rerun from the failed step, and both runs link to each other', async () => {
+  it('can be rerun from the failed step, and both runs link to each other', async () => {
     const at = await openScreens(world);
     const { page } = at;
     const metadata = { rehearsal: { unrecoverable: { step: 2 } } };
@@ -270,7 +270,7 @@ describe('an ended run', () => {
     await world.reaches(json.execution_id, 'failed');
     await at.go(`/orchestration/${json.execution_id}`);
     await page.getByRole('button', { name: 'Rerun…' }).click();
-    await assertAccessible(page, 'the question before running again');
+    await assertAccessible(page, 'the dialog before a rerun');
     await page.getByRole('button', { name: 'Rerun', exact: true }).click();
     await page.getByText('kept from the earlier run').waitFor();
     await page.getByRole('link', { name: 'an earlier run' }).click();

@@ -130,7 +130,7 @@ async function startRuns(
   return runs;
 }
 
-/** Invites people and returns the token of an invitation. */
+/** Invites people. Returns the token of an invitation. */
 async function invitePeople(world: World, owner: Sent, make: Make): Promise<string> {
   const { project_id } = world.installation;
   await make('/api/v1/projects', { name: 'Warehouse', key: 'WARE' });

@@ -13,9 +13,9 @@ const SCREENSHOT_FOLDER = process.env['BATON_SCREENSHOTS'];
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 /**
- * Settles once what moves has come to rest; what moves forever is not waited for. Times are compared, since an animation in a
- * part that is folded away never says that it has finished. A change of an inherited colour goes from element to element,
- * each with a transition of its own, so that the end of one may begin others.
+ * Resolves when all finite animations have ended. It compares times, because an animation in a collapsed element never
+ * reports its end. It looks again after two frames, because an inherited colour changes in one element after the other,
+ * each with its own transition.
  */
 const WAIT_FOR_ANIMATIONS = `(async () => {
   const isMoving = ({ playState, currentTime, effect }) => {
@@ -26,7 +26,7 @@ const WAIT_FOR_ANIMATIONS = `(async () => {
   do await twoFrames();
   while (document.getAnimations().some(isMoving));
 })()`;
-/** A browser writes every refused request into its console, and every one without a network; neither is a complaint. */
+/** The browser logs every rejected request and every lost connection to the console. Neither is an error of the page. */
 const EXPECTED_ERRORS =
   /Failed to load resource: the server responded with a status of 4\d\d|ERR_INTERNET_DISCONNECTED/;
 
@@ -39,13 +39,13 @@ const FIND_OVERFLOW = `(() => {
   return { wide: reaching.slice(0, 3).map((element) => element.outerHTML.slice(0, 160)), width: scrollWidth };
 })()`;
 
-/** A browser's page at the screens of a world. */
+/** A browser page with the screens of a world. */
 export type ScreensPage = {
   page: Page;
   /** The errors of the page, except refused requests. */
   errors(): string[];
   go(path: string): Promise<void>;
-  /** Signs in by the form that is shown. */
+  /** Signs in with the form of the page. */
   signIn(email?: string, password?: string): Promise<void>;
   close(): Promise<void>;
 };
@@ -59,7 +59,7 @@ function ownersCookie(world: World): Promise<string> {
   return known;
 }
 
-/** Opens a page; with a session of the owner's, unless `cookie` names another one or none. */
+/** Opens a page with a session of the owner, unless `cookie` names another session or none. */
 export async function openScreens(
   world: World,
   options: BrowserContextOptions & { cookie?: string | null } = {},
@@ -88,26 +88,26 @@ export async function openScreens(
 
 /**
  * Registers hooks that open a page, as {@link openScreens} does, for each test of a `describe`, and fail a test whose page
- * has complained. What is returned is filled before a test runs.
+ * has logged errors. The returned object is filled before each test.
  */
 export function useScreens(world: World, options: { cookie?: null } = {}): ScreensPage {
   const at = {} as ScreensPage;
   beforeEach(async () => void Object.assign(at, await openScreens(world, options)));
   afterEach(async () => {
-    const complaints = at.errors();
+    const pageErrors = at.errors();
     await at.close();
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
   return at;
 }
 
 /**
- * Checks a screen against the rules of WCAG 2.2 AA and best practice: all rules in the light theme, and those about
- * colours in the dark one, which differs in nothing else. `within` selects a part of the screen.
+ * Checks a screen against the rules of WCAG 2.2 AA and best practice: all rules in the light theme, and the colour rules
+ * in the dark theme, which differs only in colours. `within` selects a part of the screen.
  */
 export async function assertAccessible(page: Page, what: string, within = 'html'): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
-    await shown(page, colorScheme);
+    await showTheme(page, colorScheme);
     if (!(await page.evaluate<boolean>(`'axe' in globalThis`))) await page.evaluate(AXE);
     const found = await page.evaluate(
       async ({ context, options }) => {
@@ -130,16 +130,16 @@ export async function assertAccessible(page: Page, what: string, within = 'html'
     );
     assert.deepEqual(found, [], `${what}, ${colorScheme}`);
   }
-  await shown(page, 'light');
+  await showTheme(page, 'light');
 }
 
-/** Checks that nothing overflows a page of a phone's width. */
+/** Checks that no element overflows the page at a phone's width. */
 export async function assertFitsPhone(page: Page): Promise<void> {
   const size = page.viewportSize();
   await page.setViewportSize({ width: 390, height: 844 });
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
   let wide: string[] = [];
-  // The layout for a narrow screen is rendered a moment after the resize.
+  // The narrow layout is rendered shortly after the resize.
   await eventually('the page is narrow', async () => {
     const reaching = await page.evaluate<{ wide: string[]; width: number }>(FIND_OVERFLOW);
     ({ wide } = reaching);
@@ -148,8 +148,8 @@ export async function assertFitsPhone(page: Page): Promise<void> {
   if (size) await page.setViewportSize(size);
 }
 
-/** Shows a page in light or dark, and waits until it looks so. */
-async function shown(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+/** Shows a page in light or dark, and waits until its animations have ended. */
+async function showTheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
   await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
   await page.evaluate(WAIT_FOR_ANIMATIONS);
@@ -161,10 +161,10 @@ export async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(SCREENSHOT_FOLDER, { recursive: true });
   const size = page.viewportSize();
   for (const colorScheme of ['light', 'dark'] as const) {
-    await shown(page, colorScheme);
+    await showTheme(page, colorScheme);
     await page.screenshot({ path: join(SCREENSHOT_FOLDER, `${name}-${colorScheme}.png`) });
   }
-  await shown(page, 'light');
+  await showTheme(page, 'light');
   await page.setViewportSize({ width: 390, height: 844 });
   await page.screenshot({ path: join(SCREENSHOT_FOLDER, `${name}-phone.png`) });
   if (size) await page.setViewportSize(size);

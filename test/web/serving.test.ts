@@ -9,7 +9,7 @@ import { assertProblem } from '../api/problems.ts';
 const PAGE = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
 describe('screens that are not built', () => {
-  it('report this at their addresses only', async () => {
+  it('report this at their own paths only', async () => {
     const app = new Koa();
     app.use(createScreens({ folder: '/nothing/here', baseUrl: 'http://localhost' }));
     const server = app.listen(0, '127.0.0.1');
@@ -23,14 +23,14 @@ describe('screens that are not built', () => {
   });
 });
 
-describe('the screens are served by the API', () => {
+describe('the web interface', () => {
   const world = useWorld();
 
   const get = (path: string, headers: Record<string, string> = {}) =>
     world.send('GET', path, { key: null, headers });
   const policyOf = (received: Received) => received.headers.get('content-security-policy') ?? '';
 
-  it('as one page at each of their addresses', async () => {
+  it('is served as one page at each of its paths', async () => {
     for (const path of [
       '/',
       '/sign-in',
@@ -47,19 +47,19 @@ describe('the screens are served by the API', () => {
     }
   });
 
-  it('with a strict content security policy and a new nonce each time', async () => {
-    const [one, other] = [await get('/sign-in'), await get('/sign-in')];
+  it('has a strict content security policy with a new nonce for each response', async () => {
+    const [first, other] = [await get('/sign-in'), await get('/sign-in')];
     const nonceOf = (received: Received) => /'nonce-([\w+/=]+)'/.exec(policyOf(received))?.[1] ?? '';
-    assert.notEqual(nonceOf(one), nonceOf(other));
-    assert.ok(!/unsafe|\*|https?:|data:/.test(policyOf(one)), policyOf(one));
-    assert.match(policyOf(one), /connect-src 'self' ws:\/\/127\.0\.0\.1:\d+;/);
-    const scripts = [...one.text.matchAll(/<(script|style)\b[^>]*>/g)].map(([tag]) => tag);
+    assert.notEqual(nonceOf(first), nonceOf(other));
+    assert.ok(!/unsafe|\*|https?:|data:/.test(policyOf(first)), policyOf(first));
+    assert.match(policyOf(first), /connect-src 'self' ws:\/\/127\.0\.0\.1:\d+;/);
+    const scripts = [...first.text.matchAll(/<(script|style)\b[^>]*>/g)].map(([tag]) => tag);
     assert.ok(scripts.length >= 2);
-    for (const tag of scripts) assert.ok(tag.includes(`nonce="${nonceOf(one)}"`), tag);
-    assert.ok(!one.text.includes('NONCE-OF'));
+    for (const tag of scripts) assert.ok(tag.includes(`nonce="${nonceOf(first)}"`), tag);
+    assert.ok(!first.text.includes('NONCE-OF'));
   });
 
-  it('with a policy that ignores a forged Host', async () => {
+  it('has a policy that ignores a forged Host', async () => {
     const { request } = await import('node:http');
     const policy = await new Promise<string>((resolve, reject) => {
       const headers = { Host: "x; script-src 'unsafe-inline'" };
@@ -73,7 +73,7 @@ describe('the screens are served by the API', () => {
     assert.ok(!policy.includes('unsafe'), policy);
   });
 
-  it('with files that are immutable and compressed', async () => {
+  it('has immutable, compressed files', async () => {
     const page = await get('/orchestration');
     const files = [...page.text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, file]) => file ?? '');
     assert.ok(files.length >= 3);
@@ -89,7 +89,7 @@ describe('the screens are served by the API', () => {
     }
   });
 
-  it('with 404 for unknown addresses: a page for people, a problem for programs', async () => {
+  it('returns 404 for unknown paths: a page for browsers, a problem for programs', async () => {
     const page = await get('/no-such-place', PAGE);
     assert.equal(page.status, 404);
     assert.ok(page.text.includes('id="screens"'));

@@ -90,8 +90,8 @@ describe('the settings screens', () => {
     const body = { name: 'Nightly build', project_id: world.installation.project_id };
     await world.send('POST', '/api/v1/keys', { ...world.as(await world.signIn()), body });
     await at.go('/settings/audit-log');
-    const made = page.getByRole('row', { name: /created an API key.*Nightly build/ });
-    await made.waitFor();
+    const created = page.getByRole('row', { name: /created an API key.*Nightly build/ });
+    await created.waitFor();
     await page.getByRole('button', { name: 'Target' }).click();
     await page.getByRole('checkbox', { name: 'session' }).check();
     await page.keyboard.press('Escape');
@@ -99,13 +99,13 @@ describe('the settings screens', () => {
       .getByRole('row', { name: /signed in/ })
       .first()
       .waitFor();
-    assert.equal(await made.count(), 0);
+    assert.equal(await created.count(), 0);
     assert.equal(new URL(page.url()).search, '?what=session');
     await page.getByRole('button', { name: 'Clear filters' }).click();
-    await made.getByRole('link', { name: world.installation.admin_email }).click();
+    await created.getByRole('link', { name: world.installation.admin_email }).click();
     await page.getByLabel('Actor').selectOption({ label: 'System' });
     await page.getByRole('row', { name: /system.*created this installation/ }).waitFor();
-    assert.equal(await made.count(), 0);
+    assert.equal(await created.count(), 0);
     await page.getByLabel('Period').selectOption({ label: 'Last 7 days' });
     assert.equal(new URL(page.url()).search, '?who=system&since=week');
     await page.reload();
@@ -118,7 +118,7 @@ describe('the settings screens', () => {
     await theirs.close();
   });
 
-  it('invite a person, who joins by the link', async () => {
+  it('invite a person, who joins with the link', async () => {
     const { page } = at;
     const ada = `ada-${randomUUID()}@example.com`;
     await at.go('/settings/members');
@@ -126,7 +126,7 @@ describe('the settings screens', () => {
     await page.getByRole('dialog').getByLabel('E-mail').fill(ada);
     await page.getByRole('button', { name: 'Create invitation' }).click();
     const link = (await page.getByLabel('Invitation link').textContent()) ?? '';
-    await assertAccessible(page, 'an invitation that was made');
+    await assertAccessible(page, 'a created invitation');
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('region', { name: 'Invitations' }).getByText(ada).waitFor();
 
@@ -155,7 +155,7 @@ describe('the settings screens', () => {
     await page.getByRole('row', { name: /Ada/ }).waitFor({ state: 'detached' });
   });
 
-  it('let a person with an account accept with the existing password', async () => {
+  it('accept an invitation with the password of an existing account', async () => {
     const email = `grace-${randomUUID()}@example.com`;
     const owner = world.as(await world.signIn());
     const member = { email, role: 'viewer', name: 'Grace', password: PASSWORD };
@@ -170,11 +170,11 @@ describe('the settings screens', () => {
     await guest.go(`/invitation${new URL(invited.json.url).hash}`);
     await page.getByText(`invited ${email} as admin.`).waitFor();
     assert.equal(await page.getByLabel('Your name').count(), 0);
-    await assertAccessible(page, 'the invitation of somebody known');
+    await assertAccessible(page, 'the invitation of an existing user');
     await page.getByLabel('Password', { exact: true }).fill('not the password');
     await page.getByRole('button', { name: 'Join' }).click();
     await page.getByRole('alert').waitFor();
-    await assertAccessible(page, 'the invitation of somebody known, refused');
+    await assertAccessible(page, 'the invitation of an existing user, rejected');
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await page.getByRole('button', { name: 'Join' }).click();
     await page.waitForURL('**/orchestration');

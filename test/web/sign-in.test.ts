@@ -3,7 +3,7 @@ import { useOwnWorld, useWorld } from '../support/world.ts';
 import { CLIENT, startOpenIdProvider, type TestProvider } from '../support/openid-provider.ts';
 import { assertAccessible, picture, useScreens } from './screens.ts';
 
-describe('signing in at the screens', () => {
+describe('a sign-in in the browser', () => {
   const world = useWorld();
   const at = useScreens(world, { cookie: null });
 
@@ -18,14 +18,14 @@ describe('signing in at the screens', () => {
     await page.getByRole('heading', { name: 'Orchestration' }).waitFor();
   });
 
-  it('never leads to another address', async () => {
-    for (const wanted of [
+  it('never leads to another site', async () => {
+    for (const target of [
       'https://evil.example.com/',
       '//evil.example.com',
       '/\\evil.example.com',
       'javascript:1',
     ]) {
-      await at.go(`/sign-in?to=${encodeURIComponent(wanted)}`);
+      await at.go(`/sign-in?to=${encodeURIComponent(target)}`);
       await at.signIn();
       await at.page.waitForURL(`${world.api.url}/orchestration`);
       await at.page.context().clearCookies();
@@ -36,7 +36,7 @@ describe('signing in at the screens', () => {
     await at.go('/sign-in');
     await at.signIn(world.installation.admin_email, 'not the password');
     await at.page.getByRole('alert').getByText('Wrong e-mail address or password.').waitFor();
-    await assertAccessible(at.page, 'the sign-in page with a refusal');
+    await assertAccessible(at.page, 'the sign-in page after a wrong password');
   });
 
   it('reports an error of the identity provider', async () => {
@@ -45,14 +45,14 @@ describe('signing in at the screens', () => {
     await assertAccessible(at.page, 'the sign-in page with a problem');
   });
 
-  it('opens when the session has ended, and leads back', async () => {
+  it('is requested when the session has ended, and returns to the page', async () => {
     const { page } = at;
     await page.clock.install();
     await at.go('/orchestration');
     await at.signIn();
     await page.getByText('No runs yet').waitFor();
     await page.context().clearCookies();
-    // The list asks again within this time.
+    // The list is read again within this time.
     await page.clock.fastForward(15_000);
     await page.getByText('Your session has ended').waitFor();
     await at.signIn();
@@ -60,7 +60,7 @@ describe('signing in at the screens', () => {
     await page.getByText('No runs yet').waitFor();
   });
 
-  it('out in one tab signs out the other', async () => {
+  it('ends in all tabs with a sign-out in one', async () => {
     const { page } = at;
     await at.go('/sign-in');
     await at.signIn();
@@ -76,7 +76,7 @@ describe('signing in at the screens', () => {
   });
 });
 
-describe('signing in by an OpenID provider at the screens', () => {
+describe('a sign-in with an OpenID provider in the browser', () => {
   let provider: TestProvider;
   const world = useOwnWorld(async () => {
     provider = await startOpenIdProvider();
@@ -93,11 +93,11 @@ describe('signing in by an OpenID provider at the screens', () => {
   after(() => provider?.close());
   const at = useScreens(world, { cookie: null });
 
-  // The service takes itself for localhost; the provider sends back to no other name.
+  // The base URL of the service is localhost, and the provider redirects to no other name.
   const base = () => world.api.url.replace('127.0.0.1', 'localhost');
   const continueWithAcme = () => at.page.getByRole('link', { name: 'Continue with Acme' }).click();
 
-  it('leads to the requested page, and is recorded as a sign-in', async () => {
+  it('leads to the requested page, and is recorded in the audit log', async () => {
     const { page } = at;
     provider.signsIn('owner', { email: 'owner@example.com', email_verified: true, name: 'Olga' });
     await page.goto(`${base()}/orchestration?state=failed,escalated`);
@@ -116,7 +116,7 @@ describe('signing in by an OpenID provider at the screens', () => {
     assert.deepEqual(started.detail, { by: 'openid' });
   });
 
-  it('reports a cancelled sign-in, and a missing invitation', async () => {
+  it('reports a cancelled sign-in and a missing invitation', async () => {
     const { page } = at;
     provider.signsIn(null);
     await page.goto(`${base()}/sign-in`);

@@ -35,7 +35,7 @@ export async function withHistory(world: World, webhookId: string, hours: readon
   }
 }
 
-/** The timings of attempts of which only the total is known. */
+/** The timings of attempts with only a total. */
 const UNTIMED = { lookup_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null };
 
 /** Returns 24 hours of varying load, with one failing hour. */

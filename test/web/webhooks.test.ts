@@ -60,7 +60,7 @@ describe('the webhook screens', function () {
     await picture(page, 'webhooks-empty');
   });
 
-  it('list each webhook with its health, and find them by text and status', async () => {
+  it('list each webhook with its health, and can be searched and filtered', async () => {
     const busy = await webhook({ url: 'https://api.acme.io/hooks', secret: 'quiet' });
     await withHistory(world, busy, usualDay(6));
     const failing = await webhook({ name: 'Deploy bot', url: 'https://bot.acme.io/in' });
@@ -104,7 +104,7 @@ describe('the webhook screens', function () {
     await picture(page, 'webhook');
   });
 
-  it('show the same in two tabs', async () => {
+  it('show changes live in two tabs', async () => {
     const id = await webhook();
     await at.go(`${LIST}/${id}`);
     const other = await page.context().newPage();
@@ -119,7 +119,7 @@ describe('the webhook screens', function () {
     await page.getByText('Webhook inactive').waitFor({ state: 'detached' });
   });
 
-  it('let viewers read, and change nothing', async () => {
+  it('give viewers read-only access', async () => {
     const id = await webhook({ secret: 'quiet' });
     await publish();
     const viewer = await openScreens(world, {
@@ -140,7 +140,7 @@ describe('the webhook screens', function () {
     }
   });
 
-  it('lead from signing in to a test that arrived in eight clicks and two text fields', async () => {
+  it('lead from the sign-in to a delivered test in eight clicks and two text fields', async () => {
     const fresh = await openScreens(world, { cookie: null });
     try {
       await fresh.page.addInitScript(COUNTING);
@@ -161,7 +161,7 @@ describe('the webhook screens', function () {
       assert.deepEqual(
         fields.toSorted(),
         ['email', 'name', 'password', 'url'],
-        'two beside those of signing in',
+        'two in addition to the sign-in fields',
       );
       assert.deepEqual(fresh.errors(), []);
     } finally {
@@ -169,7 +169,7 @@ describe('the webhook screens', function () {
     }
   });
 
-  it('validate a webhook while it is edited, and preview what would be sent', async () => {
+  it('validate a webhook during editing, and preview the matching events', async () => {
     // Removes the events of other tests from the last events.
     await sql`update events set body = null where workspace_id = ${world.installation.workspace_id}`.execute(
       queryBuilderOf(world.database),
@@ -236,7 +236,7 @@ describe('the webhook screens', function () {
     assert.equal(json.data[0].has_secret, true);
   });
 
-  it('show the exact request of a test, accept other data, and show the result', async () => {
+  it('preview the exact test request, accept other data, and show the result', async () => {
     const id = await webhook({ secret: 'quiet' });
     await at.go(`${LIST}/${id}?test=yes`);
     const request = page.getByRole('region', { name: 'Request preview' });
@@ -244,7 +244,11 @@ describe('the webhook screens', function () {
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByText('Test succeeded').waitFor();
     const [first] = await receiver.receives(1);
-    assert.equal(first?.headers['x-service-signature'], signature, 'it was sent as it was shown');
+    assert.equal(
+      first?.headers['x-service-signature'],
+      signature,
+      'the sent request has the signature of the preview',
+    );
     await picture(page, 'webhook-test');
     await assertFitsPhone(page);
     receiver.answering(404);
@@ -260,10 +264,10 @@ describe('the webhook screens', function () {
     await page.getByText('No endpoint exists at this path. Check the URL.').waitFor();
     const [, second] = await receiver.receives(2);
     assert.deepEqual(JSON.parse(second?.body.toString() ?? '').data, { issue: { id: 'mine' } });
-    await assertAccessible(page, 'a test that failed');
+    await assertAccessible(page, 'a failed test');
   });
 
-  it('follow deliveries live, open one, and retry it', async () => {
+  it('show deliveries live, open one, and retry it', async () => {
     const filters = [{ field: 'priority', values: ['High'] }];
     const id = await webhook({ events: [{ event: 'issue.created', filters }], secret: 'quiet' });
     await at.go(`${LIST}/${id}`);
@@ -316,7 +320,7 @@ describe('the webhook screens', function () {
     await panel().waitFor({ state: 'detached' });
   });
 
-  it('copy a delivery as a command that sends the same', async () => {
+  it('copy a delivery as a curl command with the same request', async () => {
     const id = await webhook({ secret: 'quiet' });
     await publish('issue.created', { title: `It's "here" $HOME \\ \`now\`` });
     const [request] = await receiver.receives(1);
@@ -325,16 +329,16 @@ describe('the webhook screens', function () {
     await log().getByRole('link').click();
     await panel().getByRole('button', { name: 'Copy as curl' }).click();
     const command = await page.evaluate<string>('navigator.clipboard.readText()');
-    // A shell parses the command.
-    const words = execFileSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }\n${command}`])
+    // A shell parses the command into its arguments.
+    const args = execFileSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }\n${command}`])
       .toString()
       .split('\0');
-    assert.deepEqual(words.slice(0, 3), ['-X', 'POST', receiver.url]);
-    assert.ok(words.includes(`x-service-signature: ${String(request?.headers['x-service-signature'])}`));
-    assert.equal(words[words.indexOf('--data-binary') + 1], request?.body.toString());
+    assert.deepEqual(args.slice(0, 3), ['-X', 'POST', receiver.url]);
+    assert.ok(args.includes(`x-service-signature: ${String(request?.headers['x-service-signature'])}`));
+    assert.equal(args[args.indexOf('--data-binary') + 1], request?.body.toString());
   });
 
-  it('poll without the live channel', async () => {
+  it('poll if the live channel is blocked', async () => {
     const id = await webhook();
     await page.routeWebSocket(/\/ws/, (socket) => socket.close());
     await at.go(`${LIST}/${id}`);
@@ -343,7 +347,7 @@ describe('the webhook screens', function () {
     await log().filter({ hasText: 'succeeded' }).waitFor();
   });
 
-  it('recover after the network was lost, with every delivery once', async () => {
+  it('recover after a lost network, with every delivery once', async () => {
     const id = await webhook();
     // A separate page: its errors without a network are expected.
     const lost = await openScreens(world);
@@ -367,36 +371,36 @@ describe('the webhook screens', function () {
       await lost.page.context().setOffline(false);
       await lost.page.getByText('live', { exact: true }).waitFor();
       const succeeded = deliveries.filter({ hasText: 'succeeded' });
-      await eventually('all have succeeded', async () => (await succeeded.count()) === 3);
+      await eventually('all deliveries have succeeded', async () => (await succeeded.count()) === 3);
       assert.equal(await deliveries.count(), 3);
     } finally {
       await lost.close();
     }
   });
 
-  it('keep the filters of the log in the address', async () => {
+  it('keep the filters of the log in the URL', async () => {
     const id = await webhook();
     await publish('issue.created', { key: 'FIRST-1' });
     await publish('issue.created', { key: 'OTHER-2' });
     await at.go(`${LIST}/${id}`);
-    await eventually('both are there', async () => (await log().count()) === 2);
+    await eventually('both deliveries are listed', async () => (await log().count()) === 2);
     await page.getByLabel('Search by text, ID or key').fill('FIRST');
     await page.waitForURL(/text=FIRST/);
-    await eventually('one is left', async () => (await log().count()) === 1);
+    await eventually('one delivery is left', async () => (await log().count()) === 1);
     await page.getByRole('button', { name: 'Status' }).click();
     await page.getByRole('checkbox', { name: 'failed' }).click();
     await page.getByText('No matching deliveries').waitFor();
     await page.reload();
     await page.getByText('No matching deliveries').waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).click();
-    await eventually('both are back', async () => (await log().count()) === 2);
+    await eventually('both deliveries are listed again', async () => (await log().count()) === 2);
   });
 
-  it('repair a webhook that was disabled: notice, test, re-enable, recover', async () => {
+  it('guide through the repair of a disabled webhook: notification, test, re-enable, recover', async () => {
     const id = await webhook({ name: 'Old CRM' });
     receiver.answering(500);
     for (let count = 0; count < 12; count += 1) await publish();
-    await eventually('it is disabled', async () => {
+    await eventually('the webhook is disabled', async () => {
       const { json } = await world.send('GET', `/api/v1/webhooks/${id}`);
       return json.status === 'disabled';
     });
@@ -429,18 +433,18 @@ describe('the webhook screens', function () {
     await page.getByRole('button', { name: /^Recover \d+ deliveries$/ }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Baton will send 12 deliveries').waitFor();
-    await assertAccessible(page, 'the recovering');
+    await assertAccessible(page, 'the recovery dialog');
     await picture(page, 'webhook-recover');
     await dialog.getByRole('button', { name: 'Send 12 deliveries' }).click();
     await dialog.waitFor({ state: 'detached' });
     await eventually(
-      'all have arrived',
+      'all deliveries have succeeded',
       async () => (await log().filter({ hasText: 'succeeded' }).count()) >= 12,
     );
     await page.getByText('held', { exact: true }).waitFor({ state: 'detached' });
   });
 
-  it('rotate a secret and show it once; confirm before they deactivate or delete', async () => {
+  it('rotate a secret and show it once, and ask for confirmation before a deactivation or deletion', async () => {
     await webhook({ secret: 'quiet' });
     await at.go(LIST);
     await page.getByRole('link', { name: 'Billing sync' }).click();
@@ -448,7 +452,7 @@ describe('the webhook screens', function () {
     await more.click();
     await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
     await page.getByRole('menu').waitFor({ state: 'detached' });
-    await assertAccessible(page, 'the rotation');
+    await assertAccessible(page, 'the rotation dialog');
     await page.getByRole('button', { name: 'Rotate secret' }).click();
     assert.match(await page.getByRole('textbox', { name: 'New secret' }).inputValue(), /^[0-9a-f]{64}$/);
     await page.getByRole('button', { name: 'Done' }).click();
@@ -461,7 +465,7 @@ describe('the webhook screens', function () {
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByText('Delete “Billing sync”?').waitFor();
     await page.getByText('This permanently deletes the secret.').waitFor();
-    await assertAccessible(page, 'the deleting');
+    await assertAccessible(page, 'the deletion dialog');
     await page.getByRole('button', { name: 'Delete webhook' }).click();
     await page.getByText('No webhooks yet').waitFor();
   });

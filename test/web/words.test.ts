@@ -13,8 +13,8 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-describe('times on screens', () => {
-  it('are durations with one or two units', () => {
+describe('a time on a screen', () => {
+  it('is a duration with one or two units', () => {
     const table: [number, string][] = [
       [0, '0 ms'],
       [812, '812 ms'],
@@ -29,7 +29,7 @@ describe('times on screens', () => {
     for (const [ms, words] of table) assert.equal(formatDuration(ms), words);
   });
 
-  it('are relative to now, in the past and in the future', () => {
+  it('is relative to now, in the past and in the future', () => {
     const now = Date.parse('2026-01-31T12:00:00Z');
     const at = (delta: number) => formatRelativeTime(now, now + delta);
     assert.equal(at(-3 * SECOND), 'just now');
@@ -68,8 +68,8 @@ describe('a run in words', () => {
   });
 });
 
-describe('a browser', () => {
-  it('has its own name, not that of a browser it imitates', () => {
+describe('the name of a browser', () => {
+  it('is not the name of a browser that it imitates', () => {
     const chrome = 'AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36';
     const table: [string | null, string][] = [
       ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Linux'],
@@ -86,8 +86,8 @@ describe('a browser', () => {
   });
 });
 
-describe('filters in an address', () => {
-  it('are plain text that people can read and write', () => {
+describe('filters in a URL', () => {
+  it('are readable text', () => {
     const text = stringifySearch({ state: ['failed', 'paused'], text: 'a b', run: undefined, type: [] });
     assert.equal(text, '?state=failed,paused&text=a+b');
     assert.deepEqual(parseSearch(text), { state: 'failed,paused', text: 'a b' });
@@ -99,8 +99,8 @@ describe('filters in an address', () => {
   });
 });
 
-describe('a task as a command', () => {
-  it('can hold a quote without breaking out of it', () => {
+describe('a task as a curl command', () => {
+  it('escapes quotes', () => {
     const command = asCurl('https://baton.example.com', { title: "it's; rm -rf /" });
     assert.ok(command.includes(String.raw`it'\''s; rm -rf /`));
   });
@@ -130,19 +130,19 @@ describe('the timeline of a run', () => {
     error: null,
   };
   const run = { created_at: at(0), started_at: at(0), completed_at: at(10), steps: [step] };
-  const told = (attempt: number) => ({ step: { id: 's1', name: 'design', agent: 'architect', attempt } });
+  const stepData = (attempt: number) => ({ step: { id: 's1', name: 'design', agent: 'architect', attempt } });
   const events = [
     event(1, 'state.changed', 0, { from: 'initializing', to: 'planning' }),
     event(2, 'state.changed', 1, { from: 'planning', to: 'executing' }),
-    event(3, 'step.started', 1, told(1)),
-    event(4, 'step.failed', 3, told(1)),
+    event(3, 'step.started', 1, stepData(1)),
+    event(4, 'step.failed', 3, stepData(1)),
     event(5, 'state.changed', 4, { from: 'executing', to: 'paused' }),
     event(6, 'state.changed', 6, { from: 'paused', to: 'executing' }),
-    event(7, 'step.started', 6, told(2)),
-    event(8, 'step.completed', 9, told(2)),
+    event(7, 'step.started', 6, stepData(2)),
+    event(8, 'step.completed', 9, stepData(2)),
   ];
 
-  it('has planning, every attempt, and every pause', () => {
+  it('has planning, every attempt and every pause', () => {
     const timeline = timelineOf(run, events, Date.parse(at(99)));
     assert.deepEqual(timeline.planning, { from: Date.parse(at(0)), to: Date.parse(at(1)) });
     assert.deepEqual(timeline.pauses, [{ from: Date.parse(at(4)), to: Date.parse(at(6)) }]);
@@ -156,7 +156,7 @@ describe('the timeline of a run', () => {
     assert.deepEqual(shareOf({ from: Date.parse(at(5)), to: null }, timeline), { left: 50, width: 50 });
   });
 
-  it('uses the steps of the run while its feed is loading', () => {
+  it('uses the steps of the run while its events are loading', () => {
     const running = { ...step, status: 'running', completed_at: null, duration_ms: null } as const;
     const timeline = timelineOf({ ...run, completed_at: null, steps: [running] }, [], Date.parse(at(20)));
     assert.deepEqual(timeline.attempts.get('s1'), [

@@ -12,7 +12,7 @@ describe('an agent that asks a person', function () {
   const changes = async (id: string) =>
     (await runs.events(id)).filter(({ type }) => type === 'state.changed').map(({ data }) => data);
 
-  it('pauses the run by its own name, with the question', async () => {
+  it('pauses the run under its own name, with the question', async () => {
     const id = await asking(2);
     const row = await runs.reaches(id, 'paused');
     assert.equal(row.paused_by, 'agent:developer');
@@ -35,14 +35,14 @@ describe('an agent that asks a person', function () {
     await runs.control.cancel(id, person);
   });
 
-  it('goes on with the answer once somebody continues the run', async () => {
+  it('continues with the reply when a person continues the run', async () => {
     const id = await asking(1);
     await runs.reaches(id, 'paused');
     await runs.control.continue(id, { ...person, reason: 'yes, after a backup' });
     const row = await runs.reaches(id, 'completed');
     assert.equal(row.question, null);
-    const said = (await runs.events(id)).find(({ type }) => type === 'agent.message');
-    assert.match(String(said?.data['text']), /user:ada@example\.com continued it: yes, after a backup$/);
+    const message = (await runs.events(id)).find(({ type }) => type === 'agent.message');
+    assert.match(String(message?.data['text']), /user:ada@example\.com continued it: yes, after a backup$/);
     assert.deepEqual((await changes(id)).at(-2), {
       from: 'paused',
       to: 'executing',
@@ -51,25 +51,25 @@ describe('an agent that asks a person', function () {
     });
   });
 
-  it('goes on without a reason, too', async () => {
+  it('also continues without a reason', async () => {
     const id = await asking(1);
     await runs.reaches(id, 'paused');
     await runs.control.continue(id, person);
     await runs.reaches(id, 'completed');
   });
 
-  it('is never answered by anything else: the run stays paused', async () => {
+  it('stays paused until a person continues the run', async () => {
     const id = await asking(1);
     await runs.reaches(id, 'paused');
     await runs.control.pause(id, person);
-    // A query is answered after the signals before it.
+    // Temporal handles a query after the signals before it.
     const view = await runs.view(id);
     assert.deepEqual([view.state, view.paused_by], ['paused', 'agent:tester']);
     assert.equal((await runs.row(id)).state, 'paused');
     await runs.control.cancel(id, person);
   });
 
-  it('ends with its run when somebody cancels that instead', async () => {
+  it('ends with its run if a person cancels the run', async () => {
     const id = await asking(1);
     await runs.reaches(id, 'paused');
     await runs.control.cancel(id, { ...person, reason: 'no' });
@@ -78,7 +78,7 @@ describe('an agent that asks a person', function () {
     assert.equal(row.steps[0]?.status, 'cancelled');
   });
 
-  it('outlives the worker, and does not ask again', async () => {
+  it('keeps its question through a restart of the worker, without asking twice', async () => {
     const id = await asking(1);
     await runs.reaches(id, 'paused');
     await runs.restartWorker();

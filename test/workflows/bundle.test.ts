@@ -7,8 +7,8 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { inCheckout } from '../../dev/common/paths.ts';
 
-/** A copy of the sources, so that nothing is built yet. */
-describe('the bundle of workflows', function () {
+/** Uses a copy of the sources, for which no bundle exists yet. */
+describe('the workflow bundle', function () {
   let folder: string;
   let cache: string;
   beforeEach(() => {
@@ -20,25 +20,25 @@ describe('the bundle of workflows', function () {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** What a process gets that asks for the bundle; its resident megabytes then. */
-  async function asked(): Promise<{ codePath: string; megabytes: number }> {
+  /** Requests the bundle in a new process. Returns its path and the resident megabytes of that process. */
+  async function requestBundle(): Promise<{ codePath: string; megabytes: number }> {
     const file = pathToFileURL(join(folder, 'src', 'runtime', 'bundle.ts')).href;
     const code = `
       import { workflowBundle } from '${file}';
       const { codePath } = await workflowBundle(console);
       console.log(JSON.stringify({ codePath, megabytes: process.memoryUsage().rss / 2 ** 20 }));
     `;
-    const words = ['--input-type=module', '--eval', code];
-    const { stdout } = await promisify(execFile)(process.execPath, words, { cwd: folder });
+    const args = ['--input-type=module', '--eval', code];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder });
     return JSON.parse(stdout) as { codePath: string; megabytes: number };
   }
 
-  it('is built once by those who start side by side, and in none of them', async () => {
-    const all = await Promise.all([asked(), asked(), asked()]);
+  it('is built once, in a separate process, for processes that start in parallel', async () => {
+    const all = await Promise.all([requestBundle(), requestBundle(), requestBundle()]);
     assert.deepEqual(
       readdirSync(cache).map((name) => join(cache, name)),
       [all[0].codePath],
-      'no draft and no claim is left',
+      'no temporary file is left',
     );
     for (const { codePath, megabytes } of all) {
       assert.equal(codePath, all[0].codePath);
@@ -46,24 +46,24 @@ describe('the bundle of workflows', function () {
     }
   });
 
-  it('is built in spite of the claim of a process that has ended', async () => {
-    const { codePath } = await asked();
+  it('is built despite the claim of a process that has ended', async () => {
+    const { codePath } = await requestBundle();
     rmSync(cache, { recursive: true });
     mkdirSync(cache);
-    const { pid } = await ended();
+    const { pid } = await endedProcess();
     writeFileSync(`${codePath}.claim`, `${pid}`);
-    assert.equal((await asked()).codePath, codePath);
+    assert.equal((await requestBundle()).codePath, codePath);
     assert.equal(readdirSync(cache).length, 1);
   });
 
-  it('tells why it can’t be built', async () => {
+  it('reports why it cannot be built', async () => {
     writeFileSync(join(folder, 'src', 'workflows', 'index.ts'), "import './nowhere.ts';\n");
-    await assert.rejects(asked(), /nowhere\.ts/);
-    assert.deepEqual(readdirSync(cache), [], 'the next one tries again');
+    await assert.rejects(requestBundle(), /nowhere\.ts/);
+    assert.deepEqual(readdirSync(cache), [], 'the next process can try again');
   });
 });
 
-async function ended(): Promise<{ pid: number }> {
+async function endedProcess(): Promise<{ pid: number }> {
   const running = promisify(execFile)(process.execPath, ['--version']);
   const { pid = 0 } = running.child;
   await running;

@@ -28,11 +28,11 @@ import { freshInstallation, type FreshInstallation } from '../support/installati
 import { eventually } from '../support/eventually.ts';
 import { settingsOn } from '../support/settings.ts';
 
-/** A timer may be over a little before its time by the clock. */
+/** A timer can fire a little early by the clock. */
 const TIMER_MS = 5;
 
-/** One process ends the run, another one has the activity of the callbacks' queue; a real database and receiver. */
-describe('the two that send a callback', function () {
+/** One process ends the run, another one runs the queued activity, on a real database and receiver. */
+describe('a callback sender', function () {
   let fresh: FreshInstallation;
   let database: Database;
   const receiver = useReceiver('each test');
@@ -61,11 +61,11 @@ describe('the two that send a callback', function () {
       clock: () => new Date(),
       traces: UNTRACED,
     });
-  const whoEndsTheRun = (times: { briefMs?: number; graceMs?: number } = {}) =>
+  const inlineSender = (times: { briefMs?: number; graceMs?: number } = {}) =>
     createImmediateCallbacks({ database, attempt: attempt(), ...times });
 
-  /** The activity, called again after the waits that it asks for, as Temporal does. */
-  async function sendFromTheQueue(): Promise<void> {
+  /** Runs the activity, and again after each wait that it requests, as Temporal does. */
+  async function sendFromQueue(): Promise<void> {
     const { sendCallback } = createCallbackActivities({ database, attempt: attempt() });
     for (;;) {
       try {
@@ -86,38 +86,38 @@ describe('the two that send a callback', function () {
       failure,
     ]);
 
-  /** Holds the run's row until told otherwise, so that whoever writes to it waits. */
-  async function holdTheRow(): Promise<() => Promise<void>> {
+  /** Locks the row of the run, so that other writers wait. Returns the function that unlocks it. */
+  async function lockRow(): Promise<() => Promise<void>> {
     const holder = database.em.fork();
     await holder.begin();
     await holder.execute('select from task_runs where id = ? for update', [id]);
     return () => holder.commit();
   }
 
-  it('take back an attempt that took long to begin: others may take it for over', async () => {
-    const letGo = await holdTheRow();
-    const atOnce = whoEndsTheRun();
-    assert.equal(await atOnce.attemptNow(id), false);
+  it('drops an attempt that could not start in time, which other processes may regard as failed', async () => {
+    const unlock = await lockRow();
+    const inline = inlineSender();
+    assert.equal(await inline.attemptNow(id), false);
     await wait(1_600);
-    await letGo();
-    await atOnce.close();
+    await unlock();
+    await inline.close();
     assert.deepEqual([await log(), receiver.requests.length], [[], 0]);
-    await sendFromTheQueue();
+    await sendFromQueue();
     assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
   });
 
-  it('note a success in spite of a database that is away when the answer comes, and send once', async () => {
-    let letGo: (() => Promise<void>) | undefined;
+  it('records a success although its database connection broke, and sends once', async () => {
+    let unlock: (() => Promise<void>) | undefined;
     receiver.answering((_request, response) => {
-      void holdTheRow().then((release) => {
-        letGo = release;
+      void lockRow().then((release) => {
+        unlock = release;
         response.writeHead(204).end();
       });
       return undefined;
     });
-    const atOnce = whoEndsTheRun();
-    assert.equal(await atOnce.attemptNow(id), false);
-    await eventually('the connection that notes the end is ended', async () => {
+    const inline = inlineSender();
+    assert.equal(await inline.attemptNow(id), false);
+    await eventually('the connection that records the result is terminated', async () => {
       const { rows } = await sql<{ ended: boolean }>`
         select pg_terminate_backend(pid) as ended from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'
@@ -125,37 +125,37 @@ describe('the two that send a callback', function () {
       `.execute(queryBuilderOf(database));
       return rows.length > 0;
     });
-    await letGo?.();
-    await atOnce.close();
+    await unlock?.();
+    await inline.close();
     assert.equal((await findRun(database, id))?.callback_status, 'delivered');
-    await sendFromTheQueue();
+    await sendFromQueue();
     assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
   });
 
-  it('record that a request was sent again, because the kept connection was closed', async () => {
+  it('records that a request was sent again because the kept connection was closed', async () => {
     await post(sender, receiver.url);
     receiver.answering(({ connection }, response) => {
       if (connection !== 1) return 204;
       response.socket?.destroy();
       return undefined;
     });
-    await sendFromTheQueue();
+    await sendFromQueue();
     assert.deepEqual(await log(), [[1, 204, null]]);
     const [row] = await listCallbackAttempts(database, id);
     assert.equal(row?.reconnected, true);
     assert.equal(receiver.requests.length, 3);
   });
 
-  it('keep the second between failure and next attempt, whenever the activity looks', async () => {
+  it('keeps one second between a failure and the next attempt', async () => {
     const givenUp = Promise.withResolvers<void>();
     receiver.answering((_request, response) => {
       if (receiver.requests.length > 1) return 204;
       void givenUp.promise.then(() => response.writeHead(500).end());
       return undefined;
     });
-    const atOnce = whoEndsTheRun();
-    assert.equal(await atOnce.attemptNow(id), false);
-    const sending = sendFromTheQueue();
+    const inline = inlineSender();
+    assert.equal(await inline.attemptNow(id), false);
+    const sending = sendFromQueue();
     givenUp.resolve();
     await sending;
     const [first, second] = await listCallbackAttempts(database, id);
@@ -165,41 +165,41 @@ describe('the two that send a callback', function () {
     assert.equal(receiver.requests.length, 2);
   });
 
-  it('leave nothing to do where the receiver takes it while the process that ends the run waits', async () => {
-    const atOnce = whoEndsTheRun({ briefMs: 60_000 });
-    assert.equal(await atOnce.attemptNow(id), true);
+  it('completes the callback inline if the receiver responds in time', async () => {
+    const inline = inlineSender({ briefMs: 60_000 });
+    assert.equal(await inline.attemptNow(id), true);
     assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
-    await atOnce.close();
+    await inline.close();
   });
 
-  it('break an attempt off with its process, and the next one makes another', async () => {
+  it('aborts the attempt of a stopping process, and the next sender retries it', async () => {
     receiver.hanging();
-    const atOnce = whoEndsTheRun({ graceMs: 0 });
-    const calling = atOnce.attemptNow(id);
+    const inline = inlineSender({ graceMs: 0 });
+    const attempting = inline.attemptNow(id);
     await receiver.receives(1);
-    await atOnce.close();
-    assert.equal(await calling, false);
+    await inline.close();
+    assert.equal(await attempting, false);
     receiver.answering(204);
-    await sendFromTheQueue();
+    await sendFromQueue();
     assert.deepEqual(await log(), [
       [1, null, 'aborted'],
       [2, 204, null],
     ]);
   });
 
-  it('do not fill the process that ends runs with receivers that hang: others are for the queue', async () => {
+  it('passes callbacks to the queue while hanging receivers occupy the inline attempts', async () => {
     receiver.hanging();
-    const atOnce = whoEndsTheRun({ graceMs: 0 });
+    const inline = inlineSender({ graceMs: 0 });
     const many = await Promise.all(Array.from({ length: 20 }, () => storeEndedRun(fresh, receiver.url)));
-    const hanging = many.map((one) => atOnce.attemptNow(one));
+    const hanging = many.map((runId) => inline.attemptNow(runId));
     await receiver.receives(20);
-    assert.equal(await atOnce.attemptNow(id), false);
-    assert.deepEqual(await log(), [], 'the queue makes the first attempt');
-    await atOnce.close();
+    assert.equal(await inline.attemptNow(id), false);
+    assert.deepEqual(await log(), [], 'the first attempt is left to the queue');
+    await inline.close();
     assert.deepEqual(new Set(await Promise.all(hanging)), new Set([false]));
   });
 
-  it('give the whole of an attempt 10 s', async () => {
+  it('limits a whole attempt to 10 s', async () => {
     const limits: (number | undefined)[] = [];
     const watched: OutboundClient = {
       ...sender,
@@ -215,7 +215,7 @@ describe('the two that send a callback', function () {
     assert.deepEqual([limits, await log()], [[10_000], [[1, 200, 'timeout']]]);
   });
 
-  it('do not send a fourth attempt after a third one whose result is missing', async () => {
+  it('sends no fourth attempt if the result of the third is missing', async () => {
     const begun = {
       execution_id: id,
       url: receiver.url,
@@ -254,10 +254,10 @@ describe('the two that send a callback', function () {
     assert.deepEqual([await log(), receiver.requests.length], [[[1, null, null]], 0]);
   });
 
-  it('send an attempt whose beginning was stored although the connection broke, and count it once', async () => {
+  it('sends and counts an attempt once if the connection breaks after its start is stored', async () => {
     const pending = await findPendingCallback(database, id);
     assert.ok(pending);
-    const begins = createCallbackAttempt({
+    const attemptWithBreak = createCallbackAttempt({
       database: breakingAfter(database, 'insert into workflow_webhook_deliveries'),
       sender,
       openSecret: () => 'opened',
@@ -265,11 +265,11 @@ describe('the two that send a callback', function () {
       clock: () => new Date(),
       traces: UNTRACED,
     });
-    await begins(pending, new AbortController().signal);
+    await attemptWithBreak(pending, new AbortController().signal);
     assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
   });
 
-  it('begin nothing where the process is to end already', async () => {
+  it('starts no attempt if its process is stopping', async () => {
     const ending = AbortSignal.abort(new Error('the process ends'));
     const pending = await findPendingCallback(database, id);
     assert.ok(pending);
@@ -278,7 +278,7 @@ describe('the two that send a callback', function () {
   });
 });
 
-/** A database whose connection breaks once, after it has committed the first statement with this text. */
+/** Returns a database whose connection breaks once, after it has committed the first statement with this text. */
 function breakingAfter(database: Database, text: string): Database {
   let isBroken = false;
   const connection = database.em.getConnection();
@@ -290,8 +290,8 @@ function breakingAfter(database: Database, text: string): Database {
         const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
         const breaking = async (...args: [{ text?: string } | string, ...unknown[]]) => {
           const answer = await query(...args);
-          const said = typeof args[0] === 'string' ? args[0] : (args[0].text ?? '');
-          if (isBroken || !said.includes(text)) return answer;
+          const statement = typeof args[0] === 'string' ? args[0] : (args[0].text ?? '');
+          if (isBroken || !statement.includes(text)) return answer;
           isBroken = true;
           throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
         };

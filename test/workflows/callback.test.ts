@@ -8,23 +8,23 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { services } from '../support/services.ts';
 
 const SECRET = 'a'.repeat(64);
-/** A timer may be over a little before its time by the clock. */
+/** A timer can fire a little early by the clock. */
 const TIMER_MS = 5;
 
 describe('the callback of a run', function () {
   const runs = useRuns();
   const receiver = useCallbackReceiver('each test');
   const BAD: [string, string, (bad: Receiver) => unknown][] = [
-    ['answers 500', 'status', (bad) => bad.answering(500)],
-    ['closes early', 'connection_closed', (bad) => bad.closingEarly()],
+    ['returns 500', 'status', (bad) => bad.answering(500)],
+    ['closes the connection early', 'connection_closed', (bad) => bad.closingEarly()],
     ['redirects', 'redirect', (bad) => bad.redirecting('https://localhost/elsewhere')],
-    ['has a certificate of nobody', 'tls_failed', () => {}],
+    ['has an untrusted certificate', 'tls_failed', () => {}],
   ];
   const runOf = new Map<string, string>();
   const receivers: Receiver[] = [];
   before(async () => {
     const untrusted = await selfSigned({ names: ['localhost'] });
-    // Side by side, and beside all other tests here: each takes five seconds.
+    // The runs of this table share their waits: each takes five seconds.
     for (const [what, failure, behave] of BAD) {
       const tls = failure === 'tls_failed' ? untrusted : services().tls;
       const bad = await startReceiver({ tls, name: 'localhost' });
@@ -45,7 +45,7 @@ describe('the callback of a run', function () {
   const settled = (id: string) =>
     runs.becomes('the callback is settled', id, ({ callback_status }) => callback_status !== 'pending');
 
-  it('is one signed POST of the result, after the state is stored', async () => {
+  it('is one signed POST of the result after the state is stored', async () => {
     let stateOnArrival: string | undefined;
     receiver.answering((request, response) => {
       const { execution_id } = JSON.parse(request.body.toString());
@@ -62,10 +62,13 @@ describe('the callback of a run', function () {
     assert.equal(request.url, '/done?x=1');
     assert.equal(request.headers['content-type'], 'application/json');
     assert.equal(request.headers['x-service-event'], 'task.completed');
-    const given = String(request.headers['x-service-signature']);
-    assert.match(given, /^sha256=[0-9a-f]{64}$/);
-    assert.ok(await verify(SECRET, request.body.toString(), given), 'an independent library agrees');
-    assert.ok(!(await verify(`${SECRET}x`, request.body.toString(), given)));
+    const signature = String(request.headers['x-service-signature']);
+    assert.match(signature, /^sha256=[0-9a-f]{64}$/);
+    assert.ok(
+      await verify(SECRET, request.body.toString(), signature),
+      'an independent library accepts the signature',
+    );
+    assert.ok(!(await verify(`${SECRET}x`, request.body.toString(), signature)));
     const body = JSON.parse(request.body.toString());
     assert.deepEqual(Object.keys(body), [
       'execution_id',
@@ -94,7 +97,7 @@ describe('the callback of a run', function () {
     ['failed', { unrecoverable: { step: 1 } }],
     ['escalated', { escalate: { step: 1, reason: 'why?' } }],
   ] as const) {
-    it(`is sent for ${status}`, async () => {
+    it(`is sent for the state ${status}`, async () => {
       const id = await submit(rehearsal);
       const [request] = await receiver.receives(1);
       assert.equal(request?.headers['x-service-event'], `task.${status}`);
@@ -112,7 +115,7 @@ describe('the callback of a run', function () {
     assert.deepEqual([await runs.attempts(id), receiver.requests.length], [[], 0]);
   });
 
-  it('goes through at a later attempt, with the same bytes, signature and delivery id', async () => {
+  it('succeeds at a later attempt with the same bytes, signature and delivery id', async () => {
     let count = 0;
     receiver.answering(() => (++count < 2 ? 503 : 200));
     const id = await submit();
@@ -133,15 +136,15 @@ describe('the callback of a run', function () {
     );
   });
 
-  /** The activities over a task queue in a run's history. */
+  /** Returns the types of the activities that a run scheduled over a task queue. */
   async function queuedActivities(id: string): Promise<(string | null | undefined)[]> {
     const { events = [] } = await runs.client.workflow.getHandle(id).fetchHistory();
     return (events ?? []).flatMap(
-      ({ activityTaskScheduledEventAttributes: asked }) => asked?.activityType?.name ?? [],
+      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
     );
   }
 
-  it('goes on in its own queue where the receiver takes longer, as the same attempt', async () => {
+  it('continues as the same attempt in its queue if the receiver is slow', async () => {
     const queued = Promise.withResolvers<void>();
     receiver.answering((_request, response) => {
       void queued.promise.then(() => response.writeHead(202).end());
@@ -149,7 +152,7 @@ describe('the callback of a run', function () {
     });
     const id = await submit();
     await receiver.receives(1);
-    await eventually('the queue has it', async () => (await queuedActivities(id)).length > 0);
+    await eventually('the callback is queued', async () => (await queuedActivities(id)).length > 0);
     queued.resolve();
     assert.equal((await settled(id)).callback_status, 'delivered');
     await runs.client.workflow.getHandle(id).result();
@@ -162,7 +165,7 @@ describe('the callback of a run', function () {
     assert.equal(receiver.requests.length, 1);
   });
 
-  it('to one who takes it at once is not held up by many that hang', async () => {
+  it('is not delayed by other receivers that hang', async () => {
     const hanging = await startCallbackReceiver();
     try {
       hanging.hanging();
@@ -171,7 +174,7 @@ describe('the callback of a run', function () {
       );
       await Promise.all(many);
       await hanging.receives(20);
-      // Those beyond the places of first attempts begin in their queue.
+      // Callbacks beyond the inline attempts start in their queue.
       await hanging.receives(60);
       const id = await submit();
       assert.equal((await settled(id)).callback_status, 'delivered');
@@ -182,7 +185,7 @@ describe('the callback of a run', function () {
 
   describe('to a receiver that', () => {
     for (const [index, [what, failure]] of BAD.entries()) {
-      it(`${what} is tried 1 s and 4 s after its failures, and then left alone`, async () => {
+      it(`${what} is retried 1 s and 4 s after its failures, and then given up`, async () => {
         const id = runOf.get(what) ?? assert.fail(what);
         await runs.ends(id);
         const row = await settled(id);

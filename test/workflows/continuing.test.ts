@@ -112,7 +112,7 @@ describe('a run with a long history', function () {
     assert.equal(agents.length, 1);
     const { events } = await world.runs.client.workflow.getHandle(agents[0]?.workflowId ?? '').fetchHistory();
     const heard = events?.flatMap(({ workflowExecutionSignaledEventAttributes: signal }) => signal ?? []);
-    // A pause that is over before the agent was told of it is not passed on.
+    // A pause that is over before the agent received it is not passed on.
     assert.ok(heard && heard.length > 0 && heard.length % 2 === 0, `${heard?.length} signals`);
     assert.deepEqual(
       heard.map(({ signalName }) => signalName),

@@ -8,7 +8,7 @@ import { teamText } from '../agents/model-world.ts';
 const keyOf = (id: string, byte: number) => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;
 const person = { by: 'user:ada@example.com' };
 
-/** Everything of a history that can be read, as one text. */
+/** Returns all readable text of a history. */
 async function readable(runs: Runs, workflowId: string): Promise<string> {
   // A client without keys, as an operator's.
   const client = new Client({ connection: runs.connection });
@@ -23,33 +23,33 @@ function textOf(value: unknown): string {
   return Object.values(value).map(textOf).join('\n');
 }
 
-/** A failure shows the place, and not the whole history. */
-function hides(text: string, word: RegExp): void {
+/** @throws with the surrounding text if a word is in the text */
+function assertAbsent(text: string, word: RegExp): void {
   const at = text.search(word);
   assert.equal(at === -1 ? '' : text.slice(Math.max(0, at - 100), at + 60), '', String(word));
 }
 
-describe('payloads that are encrypted', function () {
-  describe('of runs that are rehearsed', () => {
+describe('an encrypted payload', function () {
+  describe('of a rehearsed run', () => {
     const runs = useOwnRuns({ environment: { BATON_PAYLOAD_KEYS: keyOf('k1', 1) } });
 
-    it('leave nothing of the work to read in the history', async () => {
+    it('hides the content of the work in the history', async () => {
       const ask = { step: 2, question: 'May I open the vault?' };
       const id = await runs.submit({ rehearsal: { ask, fail: { step: 1, times: 1 } } });
       await runs.reaches(id, 'paused');
       const view = await runs.view(id);
-      assert.equal(view.question?.text, 'May I open the vault?', 'the query is answered');
+      assert.equal(view.question?.text, 'May I open the vault?', 'the query returns the question');
       await runs.control.continue(id, { ...person, reason: 'with the blue key' });
       await runs.reaches(id, 'completed');
       await runs.ends(id);
       const text = await readable(runs, id);
       assert.match(text, /binary\/encrypted/);
       for (const word of [/vault/, /blue key/, /architect/, /simulated/i, /ada@example\.com/]) {
-        hides(text, word);
+        assertAbsent(text, word);
       }
     });
 
-    it('hide what failures say, and tell it to who has the keys', async () => {
+    it('hides error messages, and a client with the keys reads them', async () => {
       const id = await runs.submit({ rehearsal: { unrecoverable: { step: 1 } } });
       await runs.reaches(id, 'failed');
       await assert.rejects(runs.client.workflow.getHandle(id).result(), (error: Error) => {
@@ -59,7 +59,7 @@ describe('payloads that are encrypted', function () {
       assert.doesNotMatch(await readable(runs, id), /unrecoverable/);
     });
 
-    it('are opened by a worker whose newest key is another one', async () => {
+    it('is decrypted by a worker whose newest key differs', async () => {
       const id = await runs.submit({ rehearsal: { steps: 2, ask: { step: 2, question: 'On?' } } });
       await runs.reaches(id, 'paused');
       runs.configuration.payloadKeys = parseKeyRing(`${keyOf('k2', 2)},${keyOf('k1', 1)}`);
@@ -69,7 +69,7 @@ describe('payloads that are encrypted', function () {
     });
   });
 
-  it('do not keep runs from going on that began in clear', async () => {
+  it('does not stop a run that started without encryption', async () => {
     const runs = await startRuns();
     try {
       const id = await runs.submit({ rehearsal: { steps: 2, ask: { step: 2, question: 'On?' } } });
@@ -86,7 +86,7 @@ describe('payloads that are encrypted', function () {
     }
   });
 
-  describe('of agents with models', () => {
+  describe('of an agent with a model', () => {
     let runs: Runs;
     let server: ModelServer;
     before(async () => {
@@ -116,7 +116,7 @@ describe('payloads that are encrypted', function () {
       await server.close();
     });
 
-    it('leave neither prompts nor answers nor documents to read, in any of their histories', async () => {
+    it('hides prompts, responses and artifacts in all histories', async () => {
       const id = await runs.submit({ taskType: 'bug' });
       const { steps, output } = await runs.reaches(id, 'completed');
       assert.match(JSON.stringify(output), /The vault is empty/);
@@ -125,7 +125,7 @@ describe('payloads that are encrypted', function () {
         const text = await readable(runs, workflowId);
         assert.match(text, /binary\/encrypted/);
         for (const word of [/vault/, /You are Ada/, /A test/]) {
-          hides(text, word);
+          assertAbsent(text, word);
         }
       }
     });

@@ -11,9 +11,9 @@ import type { DeliveryControl } from '../../src/temporal/delivery-control.ts';
 import { quietRun } from '../gateway/quiet-runs.ts';
 import { useRuns } from '../support/runs.ts';
 
-const REASON = 'Two wishes contradict each other.';
+const REASON = 'Two requirements contradict each other.';
 
-describe('a run that asks for a human', function () {
+describe('an escalated run', function () {
   const runs = useRuns();
   const people = new Map<Role, string>();
   before(async () => {
@@ -45,7 +45,7 @@ describe('a run that asks for a human', function () {
     return id;
   }
 
-  it('is told to everybody who may take it over, once, with why and where', async () => {
+  it('creates one notification with reason and link for every person who may take it over', async () => {
     const id = await escalated();
     const notices = await noticesOf(id);
     assert.deepEqual(
@@ -66,7 +66,7 @@ describe('a run that asks for a human', function () {
     });
   });
 
-  it('is told once if the work is repeated later, with a later time of the escalation', async () => {
+  it('creates its notifications once if its end is recorded again with a later time', async () => {
     const { database, installation } = runs;
     const id = await quietRun(database, installation);
     const catalogue = {} as Catalogue;
@@ -83,21 +83,21 @@ describe('a run that asks for a human', function () {
     assert.equal(notices[0]?.detail['escalated_at'], '2026-01-01T10:00:00.000Z');
   });
 
-  it('is not told of runs that end otherwise', async () => {
+  it('is the only end of a run that creates notifications', async () => {
     const id = await runs.submit({ rehearsal: { unrecoverable: { step: 1 } } });
     await runs.reaches(id, 'failed');
     assert.deepEqual(await noticesOf(id), []);
   });
 
-  it('has its mails sent by a workflow that the reconciler starts', async () => {
+  it('has its e-mails sent by a workflow that the reconciler starts', async () => {
     const id = await escalated();
     const started: string[] = [];
     const deliveryControl = {
       notifyOfEscalation: async (executionId: string) => void started.push(executionId),
     } as unknown as DeliveryControl;
     const later = new Date(Date.now() + 10_000);
-    const needs = { database: runs.database, deliveryControl, log: pino({ level: 'silent' }) };
-    await notifyForgotten({ ...needs, clock: () => later });
+    const dependencies = { database: runs.database, deliveryControl, log: pino({ level: 'silent' }) };
+    await notifyForgotten({ ...dependencies, clock: () => later });
     assert.ok(started.includes(id));
   });
 });

@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { useRuns } from '../support/runs.ts';
 import { services } from '../support/services.ts';
 
-/** Holds events against the one description that all readers are given. */
+/** Returns the events. @throws if one does not match the published schema */
 function checked(events: readonly FeedEvent[]): readonly FeedEvent[] {
   for (const event of events) {
     const { error } = feedEvent.safeParse(event);
@@ -17,17 +17,17 @@ function checked(events: readonly FeedEvent[]): readonly FeedEvent[] {
   return events;
 }
 
-describe('the description of the feed', function () {
+describe('the schema of the events of a run', function () {
   const runs = useRuns();
 
-  it('has an example of each type that is as described', () => {
+  it('has a valid example of each type', () => {
     for (const type of FEED_EVENT_TYPES) {
       const schema = FEED_SCHEMAS[type];
       assert.equal(schema.parse(schema.meta()?.examples?.[0]).type, type);
     }
   });
 
-  it('holds for every type of event that runs write', async () => {
+  it('matches every type of event', async () => {
     const receiver = await startCallbackReceiver();
     receiver.answering(500);
     try {
@@ -53,7 +53,7 @@ describe('the description of the feed', function () {
     }
   });
 
-  it('holds for runs that are paused, continued and cancelled by people', async () => {
+  it('matches the events of runs that people pause, continue and cancel', async () => {
     const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 60_000 } });
     await runs.reaches(id, 'executing');
     await runs.control.pause(id, { by: 'key:test', reason: 'a look' });
@@ -65,7 +65,7 @@ describe('the description of the feed', function () {
     checked(await runs.events(id));
   });
 
-  it("holds for what is done in Temporal's Web UI", async () => {
+  it('matches the events of changes in the Temporal Web UI', async () => {
     const { workflowService } = runs.client;
     const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 60_000 } });
     await runs.reaches(id, 'executing');
@@ -83,7 +83,7 @@ describe('the description of the feed', function () {
     );
   });
 
-  it('holds for a callback that was given up', async () => {
+  it('matches the event of a callback that was given up', async () => {
     const id = await runs.store({ callbackUrl: 'https://localhost/nobody' });
     await giveUpCallback(runs.database, id, new Date());
     const [event] = checked(await runs.events(id));

@@ -6,15 +6,15 @@ import { teamText } from '../agents/model-world.ts';
 
 const me = { by: 'key:test' };
 
-/** What a play may use: runs whose agents have models, and what these answer. */
+/** What a scenario can use: runs whose agents have models, and the responses of these. */
 type Stage = {
   runs: Runs;
   answering(script: Script): void;
-  /** How many requests the play has made so far. */
+  /** Returns how many requests the scenario has made so far. */
   asked(): number;
 };
 
-/** One of each way that agents with models can go; the last answer of a play is the id of its run. */
+/** One scenario per path of agents with models. Each returns the id of its run. */
 const PLAYS: Record<string, (stage: Stage) => Promise<string>> = {
   async 'with-models'({ runs, answering }) {
     answering((asked) => (turnOf(asked) === 1 ? report('half way') : { text: 'Done.' }));
@@ -50,7 +50,7 @@ const PLAYS: Record<string, (stage: Stage) => Promise<string>> = {
     return await ended(runs, id);
   },
   async 'with-models-paused'({ runs, answering, asked }) {
-    answering((one) => (turnOf(one) < 4 ? { ...report('on'), afterMs: 200 } : { text: 'Done.' }));
+    answering((request) => (turnOf(request) < 4 ? { ...report('on'), afterMs: 200 } : { text: 'Done.' }));
     const id = await runs.submit({ taskType: 'bug' });
     await eventually('the agent is at work', () => asked() === 2);
     await runs.control.pause(id, me);
@@ -89,7 +89,7 @@ const PLAYS: Record<string, (stage: Stage) => Promise<string>> = {
   },
 };
 
-/** The same with a planner. */
+/** The scenarios with a planner. */
 const PLANNED_PLAYS: typeof PLAYS = {
   async planned({ runs, answering, asked }) {
     const draft = (agent: string) =>
@@ -103,7 +103,7 @@ const PLANNED_PLAYS: typeof PLAYS = {
   },
 };
 
-/** Plays those whose names are wanted; `each` is told of every run when it has ended. */
+/** Plays the scenarios that are wanted. Calls `each` with every run that has ended. */
 export async function playModels(
   isWanted: (name: string) => boolean,
   each: (name: string, id: string, runs: Runs) => Promise<void>,

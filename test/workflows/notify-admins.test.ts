@@ -20,8 +20,8 @@ const BASE_URL = 'https://baton.example.com';
 const OWNER = 'owner@example.com';
 const ADMINS = ['ann@example.com', 'bob@example.com'];
 
-/** Real database and mail server; the engine's clock jumps to the next timer. */
-describe('admins of a disabled webhook', function () {
+/** Uses a real database and mail server, and a Temporal server that skips time. */
+describe('the admins of a disabled webhook', function () {
   let environment: TestWorkflowEnvironment;
   let fresh: FreshInstallation;
   let database: Database;
@@ -69,7 +69,7 @@ describe('admins of a disabled webhook', function () {
     people.set(email, id);
   }
 
-  /** What the disabling of a webhook leaves behind for each of its admins. */
+  /** Stores the notifications of a disabled webhook for each of its admins. */
   async function disable(): Promise<{ webhookId: string; disabledAt: Date }> {
     const webhookId = randomUUIDv7();
     const disabledAt = new Date();
@@ -96,7 +96,7 @@ describe('admins of a disabled webhook', function () {
     return { webhookId, disabledAt };
   }
 
-  /** Has them mailed by a worker of its own, as often as `times`, and answers what became of it. */
+  /** Sends the e-mails with a separate worker, `times` times, and returns the result. */
   async function notify(
     disabling: { webhookId: string; disabledAt: Date },
     times = 1,
@@ -126,7 +126,7 @@ describe('admins of a disabled webhook', function () {
   const unmailed = async (webhookId: string) =>
     await database.em.fork().count(Notification, { subject: `webhook:${webhookId}`, emailed_at: null });
 
-  it('are mailed once each, with what happened and where to go', async () => {
+  it('get one e-mail each, with the reason and a link', async () => {
     const disabling = await disable();
     assert.deepEqual(await notify(disabling, 3), { mailed: 3 });
     assert.deepEqual(mailed(), [OWNER, ...ADMINS].toSorted());
@@ -139,11 +139,11 @@ describe('admins of a disabled webhook', function () {
     );
     assert.ok(mail?.text.includes(`${BASE_URL}/settings/integrations/webhooks/${disabling.webhookId}\n`));
     assert.match(mail?.text ?? '', /workspace "Acme"/);
-    const ids = new Set(server.mails.map((one) => one.header('Message-ID')));
+    const ids = new Set(server.mails.map((message) => message.header('Message-ID')));
     assert.equal(ids.size, 3);
   });
 
-  it('are mailed about a run that asks for a human, as is everybody who may take it over', async () => {
+  it('get an e-mail about an escalated run, as do all members who may take it over', async () => {
     const [executionId, escalatedAt] = [randomUUIDv7(), new Date()];
     const bob = { user_id: people.get('bob@example.com') ?? '' };
     const ann = { user_id: people.get('ann@example.com') ?? '' };
@@ -176,10 +176,10 @@ describe('admins of a disabled webhook', function () {
     assert.equal(mail?.header('Subject'), 'Task Ship it needs your decision');
     assert.match(mail?.text ?? '', /developer escalated it in the step deploy:\n\nWho may sign\?\n/);
     assert.ok(mail?.text.includes(`${BASE_URL}/orchestration/${executionId}\n`));
-    for (const who of [ann, bob]) await database.em.fork().nativeUpdate(Member, who, { role: 'admin' });
+    for (const member of [ann, bob]) await database.em.fork().nativeUpdate(Member, member, { role: 'admin' });
   });
 
-  it('are mailed again about another disabling of the same webhook', async () => {
+  it('get another e-mail if the same webhook is disabled again', async () => {
     const first = await disable();
     await notify(first);
     const second = { ...first, disabledAt: new Date(first.disabledAt.getTime() + 60_000) };
@@ -194,7 +194,7 @@ describe('admins of a disabled webhook', function () {
     assert.equal(server.mails.length, 6);
   });
 
-  it('get theirs although the mail of another one is refused; that one is tried again', async () => {
+  it('get their e-mails although one was rejected, and that one is retried', async () => {
     const disabling = await disable();
     server.refusing(['ann@example.com'], 451);
     const outcome = notify(disabling);
@@ -204,14 +204,14 @@ describe('admins of a disabled webhook', function () {
     assert.deepEqual(mailed(), [OWNER, ...ADMINS].toSorted());
   });
 
-  it('are mailed when the mail server comes back after hours', async () => {
+  it('get their e-mails after the mail server was unavailable for hours', async () => {
     const disabling = await disable();
     const { port } = server;
     await server.close();
     const before = await environment.currentTimeMs();
     const outcome = notify(disabling);
     await eventually(
-      'five hours are over',
+      'five hours have passed',
       async () => (await environment.currentTimeMs()) - before >= 5 * 3_600_000,
     );
     server = await startMailServer({ port });
@@ -219,7 +219,7 @@ describe('admins of a disabled webhook', function () {
     assert.deepEqual(mailed(), [OWNER, ...ADMINS].toSorted());
   });
 
-  it('are left with the notice in the screens after a day without a mail server', async () => {
+  it('keep the notification in the web interface if the mail server is unavailable for a day', async () => {
     const disabling = await disable();
     await server.close();
     await assert.rejects(notify(disabling));
@@ -231,13 +231,13 @@ describe('admins of a disabled webhook', function () {
     server = await startMailServer();
   });
 
-  it('are not mailed where no mail server is configured', async () => {
+  it('get no e-mail without a configured mail server', async () => {
     const disabling = await disable();
     assert.deepEqual(await notify(disabling, 1, null), { mailed: 0 });
     assert.equal(await unmailed(disabling.webhookId), 3);
   });
 
-  it('are not mailed once they are no admin any more', async () => {
+  it('get no e-mail if they are no longer admins', async () => {
     const disabling = await disable();
     const bob = { user_id: people.get('bob@example.com') ?? '' };
     await database.em.fork().nativeUpdate(Member, bob, { role: 'viewer' });
@@ -246,7 +246,7 @@ describe('admins of a disabled webhook', function () {
     await database.em.fork().nativeUpdate(Member, bob, { role: 'admin' });
   });
 
-  it('are not mailed twice by two workers at the same moment', async () => {
+  it('get one e-mail each from two workers at the same time', async () => {
     const { webhookId, disabledAt } = await disable();
     const { mailNotices } = createNotifyActivities({ database, mailer, baseUrl: BASE_URL });
     const input = { webhookId, disabledAt: disabledAt.toISOString() };
@@ -254,7 +254,7 @@ describe('admins of a disabled webhook', function () {
       [1, 2, 3].map(() => new MockActivityEnvironment().run(mailNotices, input)),
     );
     assert.equal(
-      (outcomes as { mailed: number }[]).reduce((sum, one) => sum + one.mailed, 0),
+      (outcomes as { mailed: number }[]).reduce((sum, outcome) => sum + outcome.mailed, 0),
       3,
     );
     assert.deepEqual(mailed(), [OWNER, ...ADMINS].toSorted());

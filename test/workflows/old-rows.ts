@@ -11,7 +11,7 @@ export const KEPT = { payloads: 30, deliveries: 90, skipped: 7, notifications: 9
 
 export type World = FreshInstallation & { webhookId: string };
 
-/** Starts an installation in a database of its own, with one webhook. */
+/** Starts an installation in its own database, with one webhook. */
 export async function startWorld(poolSize = 10): Promise<World> {
   const webhookId = randomUUIDv7();
   const world = { ...(await freshInstallation({ poolSize })), webhookId };
@@ -71,7 +71,7 @@ export async function storeDeliveries(
     from row where ${status} <> 'skipped'`.execute(db);
 }
 
-/** Stores a notice of that time. */
+/** Stores a notification of that time. */
 export async function storeNotification({ database, installation }: World, at: Date): Promise<void> {
   await sql`
     insert into notifications (id, workspace_id, user_id, kind, subject, created_at)
@@ -80,14 +80,14 @@ export async function storeNotification({ database, installation }: World, at: D
     from users limit 1`.execute(queryBuilderOf(database));
 }
 
-/** How many rows a condition holds for. */
+/** Returns the number of rows that match a condition. */
 export async function count({ database }: World, table: string, where = 'true'): Promise<number> {
   const { rows } = await sql<{ count: string }>`
     select count(*) from ${sql.raw(table)} where ${sql.raw(where)}`.execute(queryBuilderOf(database));
   return Number(rows[0]?.count);
 }
 
-/** Runs an activity and answers its answer with what it told of itself on the way. */
+/** Runs an activity. Returns its result and its heartbeats. */
 export async function runActivity(
   activity: () => Promise<number>,
   options: { heartbeatDetails?: unknown; cancelAfterBeats?: number } = {},
@@ -102,7 +102,7 @@ export async function runActivity(
   return { rows, beats };
 }
 
-/** Stores old and young rows. @throws unless the removal takes every old row, in batches, and leaves the young ones */
+/** Stores old and recent rows. @throws unless the removal deletes every old row, in batches, and keeps the recent ones */
 export async function assertGoesInBatches(
   world: World,
   { old, young }: { old: number; young: number },

@@ -11,14 +11,14 @@ import { useRuns } from '../support/runs.ts';
 import { services } from '../support/services.ts';
 
 const me = { by: 'key:test' };
-/** Longer than any test: such a step ends only by being cancelled. */
+/** Longer than any test: such a step ends only if it is cancelled. */
 const ENDLESS = { step_ms: 600_000, steps: 2 };
 
-/** What pauses before and during each phase do over hours is in time.test.ts. */
-describe('pausing a run', function () {
+/** time.test.ts shows what pauses of hours do before and during each phase. */
+describe('a pause of a run', function () {
   const world = useModels();
 
-  /** What the feed says of the state, as `from → to`. */
+  /** Returns the state changes in the events, as `from → to`. */
   const moves = async (id: string) =>
     (await world.runs.events(id))
       .filter((event) => event.type === 'state.changed')
@@ -36,22 +36,22 @@ describe('pausing a run', function () {
       ? workflowService.pauseWorkflowExecution(request)
       : workflowService.unpauseWorkflowExecution(request));
   };
-  /** A run of two steps, the first of which is held at its model until `open` is called. */
+  /** Starts a run of two steps. The model call of the first step lasts until `open` is called. */
   async function heldRun() {
     const held = await world.hold(undefined, { taskType: 'feature' });
-    await eventually('the first step is at work', () => world.asked(held.id).length === 1);
+    await eventually('the first step is running', () => world.asked(held.id).length === 1);
     return held;
   }
-  /** A rehearsed run whose first step does not end by itself. */
+  /** Starts a rehearsed run whose first step does not end by itself. */
   async function endlessRun(submission = {}) {
     const id = await world.runs.submit({ rehearsal: ENDLESS, ...submission });
-    await world.runs.becomes('the first step is at work', id, ({ steps }) => steps[0]?.status === 'running');
+    await world.runs.becomes('the first step is running', id, ({ steps }) => steps[0]?.status === 'running');
     return id;
   }
   const isOver = (id: string) =>
     world.runs.becomes('the pause is over', id, ({ state }) => state !== 'paused');
 
-  it('keeps the result of a step in flight, and starts no other one before it continues', async () => {
+  it('keeps the result of a running step, and starts no further step', async () => {
     const { id, open } = await heldRun();
     await world.runs.control.pause(id, me);
     const paused = await world.runs.reaches(id, 'paused');
@@ -72,9 +72,9 @@ describe('pausing a run', function () {
     ]);
   });
 
-  it('keeps a run from its end after its last step', async () => {
+  it('keeps a run from ending after its last step', async () => {
     const { id, open } = await world.hold();
-    await eventually('the only step is in progress', () => world.asked(id).length === 1);
+    await eventually('the only step is running', () => world.asked(id).length === 1);
     await world.runs.control.pause(id, me);
     await world.runs.reaches(id, 'paused');
     open();
@@ -85,7 +85,7 @@ describe('pausing a run', function () {
     await world.runs.reaches(id, 'completed');
   });
 
-  it('twice in a row is the same as once, and so is continuing', async () => {
+  it('has the same effect twice as once, as does a continue', async () => {
     const { id, open } = await heldRun();
     await world.runs.control.pause(id, me);
     await world.runs.control.pause(id, { by: 'key:other' });
@@ -98,7 +98,7 @@ describe('pausing a run', function () {
     assert.equal((await moves(id)).filter((move) => move.includes('paused')).length, 2);
   });
 
-  it('before a cancel ends the run cancelled', async () => {
+  it('does not prevent a cancel', async () => {
     const id = await endlessRun({ callbackUrl: 'https://127.0.0.1:1/' });
     await world.runs.control.pause(id, me);
     await world.runs.reaches(id, 'paused');
@@ -113,19 +113,19 @@ describe('pausing a run', function () {
     assert.deepEqual(last?.data, { from: 'paused', to: 'cancelled', by: 'key:test', reason: 'enough' });
   });
 
-  it('outlives the worker', async () => {
+  it('outlives a restart of the worker', async () => {
     const { id, open } = await heldRun();
     await world.runs.control.pause(id, me);
     await world.runs.reaches(id, 'paused');
     open();
     await world.runs.becomes('the step ends', id, ({ steps }) => steps[0]?.status === 'completed');
     await world.runs.restartWorker();
-    assert.equal((await world.runs.view(id)).state, 'paused', 'the new worker has taken it up');
+    assert.equal((await world.runs.view(id)).state, 'paused', 'the new worker has the pause');
     await world.runs.control.continue(id, me);
     await world.runs.reaches(id, 'completed');
   });
 
-  it('a thousand times while no worker is there costs a few events, and a cancel after it is done', async () => {
+  it('repeated 500 times without a worker adds few events, and a later cancel takes effect', async () => {
     const id = await endlessRun();
     await world.runs.restartWorker(async () => {
       for (let n = 0; n < 500; n += 1) {
@@ -138,7 +138,7 @@ describe('pausing a run', function () {
     assert.ok((await moves(id)).length < 30, `${(await moves(id)).length} changes`);
   });
 
-  it('obeys signals that come without any input, as the Web UI can send them', async () => {
+  it('follows from signals without input, which the Temporal Web UI can send', async () => {
     const id = await endlessRun();
     const handle = world.runs.client.workflow.getHandle(id);
     await handle.signal('engine-paused');
@@ -151,7 +151,7 @@ describe('pausing a run', function () {
     await world.runs.reaches(id, 'cancelled');
   });
 
-  it('an ended run is answered as ended', async () => {
+  it('is rejected as `ended` after the run has ended', async () => {
     const id = await world.runs.submit({ rehearsal: { steps: 1 } });
     await world.runs.reaches(id, 'completed');
     await world.runs.ends(id);
@@ -160,7 +160,7 @@ describe('pausing a run', function () {
   });
 
   describe('in the Temporal Web UI', () => {
-    it('shows with who did it, and so does its end', async () => {
+    it('is recorded with its author, as is its end', async () => {
       const { id, open } = await heldRun();
       await webUi('pause', id);
       const paused = await world.runs.reaches(id, 'paused');
@@ -173,36 +173,36 @@ describe('pausing a run', function () {
       assert.equal((await moves(id)).filter((move) => move.includes('paused')).length, 2);
     });
 
-    it('holds while one of the two pauses holds', async () => {
+    it('does not end before the pause through the API', async () => {
       const { id, open } = await heldRun();
       await world.runs.control.pause(id, me);
       await world.runs.reaches(id, 'paused');
       await webUi('pause', id);
-      await world.runs.becomes('it is seen', id, (row) => row.engine_pause_signalled);
+      await world.runs.becomes('the pause is recorded', id, (row) => row.engine_pause_signalled);
       await webUi('unpause', id);
-      const row = await world.runs.becomes('its end is noted', id, (now) => now.engine_paused_at == null);
+      const row = await world.runs.becomes('its end is recorded', id, (now) => now.engine_paused_at == null);
       assert.deepEqual([row.state, row.paused_by], ['paused', 'key:test']);
       await world.runs.control.continue(id, me);
       open();
       await world.runs.reaches(id, 'completed');
     });
 
-    it('does not pause a run permanently that has not yet acted on a pause through the API', async () => {
+    it('does not outlast its end if the run was also paused through the API', async () => {
       const { id, open } = await heldRun();
       await world.runs.restartWorker(async () => {
         await world.runs.control.pause(id, me);
         await webUi('pause', id);
       });
-      await world.runs.becomes('it is seen', id, (row) => row.engine_pause_signalled);
+      await world.runs.becomes('the pause is recorded', id, (row) => row.engine_pause_signalled);
       await webUi('unpause', id);
-      const row = await world.runs.becomes('its end is noted', id, (now) => now.engine_paused_at == null);
+      const row = await world.runs.becomes('its end is recorded', id, (now) => now.engine_paused_at == null);
       assert.equal(row.state, 'paused', 'the pause through the API holds');
       await world.runs.control.continue(id, me);
       open();
       await world.runs.reaches(id, 'completed');
     });
 
-    it('is lifted by continue', async () => {
+    it('is ended by a continue', async () => {
       const { id, open } = await heldRun();
       await webUi('pause', id);
       await world.runs.reaches(id, 'paused');
@@ -211,7 +211,7 @@ describe('pausing a run', function () {
       await world.runs.reaches(id, 'completed');
     });
 
-    it('is lifted by cancel', async () => {
+    it('is ended by a cancel', async () => {
       const id = await endlessRun();
       await webUi('pause', id);
       await world.runs.reaches(id, 'paused');
@@ -220,8 +220,8 @@ describe('pausing a run', function () {
     });
   });
 
-  describe('is not all that an operator can do there:', () => {
-    it('cancel ends the run cancelled', async () => {
+  describe('is one of several operations in the Temporal Web UI:', () => {
+    it('a cancellation ends the run as cancelled', async () => {
       const id = await endlessRun();
       const handle = world.runs.client.workflow.getHandle(id);
       await handle.cancel();
@@ -230,7 +230,7 @@ describe('pausing a run', function () {
       assert.equal((await handle.describe()).status.name, 'CANCELLED');
     });
 
-    it('terminate ends the run cancelled', async () => {
+    it('a termination ends the run as cancelled', async () => {
       const id = await endlessRun({ callbackUrl: 'https://127.0.0.1:1/' });
       await world.runs.client.workflow.getHandle(id).terminate('enough');
       const row = await world.runs.reaches(id, 'cancelled');
@@ -242,7 +242,7 @@ describe('pausing a run', function () {
       assert.equal((await world.runs.events(id)).at(-1)?.type, 'run.ended');
     });
 
-    it('delete ends the run cancelled, at the next sweep', async () => {
+    it('a deletion ends the run as cancelled at the next sweep', async () => {
       const { client, configuration, control, database } = world.runs;
       const id = await endlessRun();
       await client.workflowService.deleteWorkflowExecution({
@@ -251,7 +251,7 @@ describe('pausing a run', function () {
       });
       const log = pino({ level: 'silent' });
       const engine = createEngine({ client, taskQueue: configuration.taskQueue, log });
-      // Only runs that were submitted some time ago are looked at.
+      // The sweep skips runs that were submitted very recently.
       const clock = () => new Date(Date.now() + 60_000);
       await eventually('the run is cancelled', async () => {
         await sweep({ database, engine, control, clock, log, runsKeptDays: 180 });
@@ -259,7 +259,7 @@ describe('pausing a run', function () {
       });
     });
 
-    it('a time-out of the engine fails the run, and the callback is sent', async () => {
+    it('a workflow timeout fails the run, and the callback is sent', async () => {
       const receiver = await startCallbackReceiver();
       try {
         const id = await world.runs.store({ rehearsal: ENDLESS, callbackUrl: receiver.url });
@@ -282,7 +282,11 @@ describe('pausing a run', function () {
         const row = await world.runs.reaches(id, 'failed');
         assert.equal(row.errors[0]?.code, 'engine_timed_out');
         await receiver.receives(1);
-        await world.runs.becomes('it is delivered', id, (now) => now.callback_status === 'delivered');
+        await world.runs.becomes(
+          'the callback is delivered',
+          id,
+          (now) => now.callback_status === 'delivered',
+        );
       } finally {
         await receiver.close();
       }
@@ -293,7 +297,7 @@ describe('pausing a run', function () {
 describe('a stored run', function () {
   const runs = useRuns();
 
-  it('that ended longer ago than runs are kept is removed, a younger one stays', async () => {
+  it('is removed at the end of its retention time', async () => {
     const [old, young] = await Promise.all([runs.submit({}), runs.submit({})]);
     await Promise.all([runs.reaches(old, 'completed'), runs.reaches(young, 'completed')]);
     const ended = (id: string, days: number) =>
@@ -303,12 +307,12 @@ describe('a stored run', function () {
     await ended(old, 181);
     await ended(young, 179);
     await runs.restartWorker();
-    await eventually('the old one is gone', async () => (await findRun(runs.database, old)) === null);
+    await eventually('the old run is removed', async () => (await findRun(runs.database, old)) === null);
     assert.equal((await runs.row(young)).state, 'completed');
     assert.deepEqual(await runs.events(old), []);
   });
 
-  it('whose workflow never started is found behind any number of runs that go on, and started', async () => {
+  it('whose workflow never started is found behind many active runs, and started', async () => {
     const em = runs.database.em.fork();
     try {
       await em.execute(
@@ -320,7 +324,7 @@ describe('a stored run', function () {
         [runs.installation.workspace_id, runs.installation.project_id],
       );
       const id = await runs.store({ rehearsal: { steps: 1 } });
-      // As if its request had been cut off some time ago.
+      // As if its request had been aborted some time ago.
       await em.execute(`update task_runs set created_at = now() - interval '1 minute' where id = ?`, [id]);
       await runs.reaches(id, 'completed');
     } finally {

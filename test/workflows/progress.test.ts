@@ -5,17 +5,17 @@ import { PROGRESS_EVENTS } from '../../src/domain/common/limits.ts';
 import { eventually } from '../support/eventually.ts';
 import { useRuns } from '../support/runs.ts';
 
-/** How many events a step may write that reports without end for so long. */
+/** Returns how many events a step may write that reports continuously for this time. */
 const mostWithin = (ms: number) =>
   PROGRESS_EVENTS.burst + Math.ceil((ms / 1_000) * PROGRESS_EVENTS.perSecond);
 
-describe('reports of progress', function () {
+describe('a progress report', function () {
   const runs = useRuns();
 
   const progressOf = async (id: string) =>
     (await runs.events(id)).filter(({ type }) => type === 'step.progress');
 
-  it('each become an event while there are few', async () => {
+  it('becomes an event while reports are few', async () => {
     const id = await runs.submit({ rehearsal: { steps: 2, progress_events: 20, step_ms: 100 } });
     await runs.reaches(id, 'completed');
     const percents = (await progressOf(id)).map(({ data }) => data['percent']);
@@ -23,14 +23,14 @@ describe('reports of progress', function () {
     assert.deepEqual(percents, [...each, ...each]);
   });
 
-  for (const [speed, stepMs] of Object.entries({ 'in a second': 1_000, 'at once': 0 })) {
-    it(`a thousand ${speed} become a few events, of which the last is the thousandth`, async () => {
+  for (const [speed, stepMs] of Object.entries({ 'within a second': 1_000, 'at once': 0 })) {
+    it(`that is one of a thousand ${speed} is merged into a few events, and the last event has the final value`, async () => {
       const id = await runs.submit({ rehearsal: { steps: 1, progress_events: 1_000, step_ms: stepMs } });
       await runs.reaches(id, 'completed');
       const events = await runs.events(id);
       const progress = await progressOf(id);
       const [step] = (await runs.row(id)).steps;
-      // However long the step took on this machine.
+      // The limit follows from the measured duration of the step.
       assert.ok(progress.length <= mostWithin(step?.duration_ms ?? 0) + 1, `${progress.length} events`);
       const written = await findLastProgress(runs.database, id, `step.progress:${step?.id}:1:`);
       assert.equal(written, 1_000);
@@ -45,20 +45,20 @@ describe('reports of progress', function () {
     });
   }
 
-  it('of one run hold up no other', async () => {
+  it('of one run does not delay other runs', async () => {
     const busy = await runs.submit({ rehearsal: { steps: 1, progress_events: 1_000, step_ms: 60_000 } });
-    await eventually('the first reports', async () => (await progressOf(busy)).length > 0);
+    await eventually('the first reports are recorded', async () => (await progressOf(busy)).length > 0);
     const other = await runs.submit({ rehearsal: { steps: 3, progress_events: 2 } });
     await runs.reaches(other, 'completed');
     assert.equal((await progressOf(other)).length, 6);
-    assert.equal((await runs.row(busy)).state, 'executing', 'the other one still reports');
+    assert.equal((await runs.row(busy)).state, 'executing', 'the busy run still reports');
     await runs.control.cancel(busy, { by: 'test' });
     await runs.reaches(busy, 'cancelled');
   });
 });
 
-describe('the merging of reports', () => {
-  it('writes one batch at a time, and never lets a report wait for it', async () => {
+describe('the merging of progress reports', () => {
+  it('writes one batch at a time, and never makes a report wait', async () => {
     const written: number[] = [];
     const opened = Promise.withResolvers<void>();
     let underWay = 0;
@@ -81,10 +81,10 @@ describe('the merging of reports', () => {
     assert.equal(written.length, PROGRESS_EVENTS.burst);
     merger.report(501);
     await merger.flush();
-    assert.equal(written.at(-1), 500, 'nothing behind the end');
+    assert.equal(written.at(-1), 500, 'no report is written after the end');
   });
 
-  it('goes on when a write has failed, with what has come since', async () => {
+  it('continues after a failed write with all reports so far', async () => {
     const written: number[] = [];
     let failures = 2;
     const merger = createProgressMerger<number>(async (reports) => {
@@ -101,13 +101,13 @@ describe('the merging of reports', () => {
     await merger.drop();
   });
 
-  it('tells at the end what could not be written', async () => {
+  it('reports at the end what could not be written', async () => {
     const merger = createProgressMerger<number>(() => Promise.reject(new Error('the database is away')));
     merger.report(1);
     await assert.rejects(merger.flush(), /the database is away/);
   });
 
-  it('writes the latest of too many after a while, also where nothing follows', async () => {
+  it('writes the latest of too many reports after a while, even without another report', async () => {
     const written: number[] = [];
     let now = 0;
     const merger = createProgressMerger<number>(
@@ -115,11 +115,11 @@ describe('the merging of reports', () => {
       () => now,
     );
     for (let number = 1; number <= PROGRESS_EVENTS.burst; number += 1) merger.report(number);
-    await eventually('the first ones', () => written.length === PROGRESS_EVENTS.burst);
+    await eventually('the first burst is written', () => written.length === PROGRESS_EVENTS.burst);
     merger.report(98);
     merger.report(99);
     now = 1_000;
-    await eventually('the latest one', () => written.at(-1) === 99);
+    await eventually('the latest report is written', () => written.at(-1) === 99);
     assert.ok(!written.includes(98));
     await merger.drop();
   });

@@ -66,7 +66,7 @@ describe('the reconciler with 5,000 runs', () => {
     return { asked, dependencies };
   }
 
-  /** Counts the statements that PostgreSQL gets meanwhile. */
+  /** Counts the statements that PostgreSQL receives during the work. */
   async function statementsDuring(work: () => Promise<void>): Promise<number> {
     const pool = await database.em.getConnection().getNativeClient();
     const connect = pool.connect.bind(pool);

@@ -11,8 +11,8 @@ import type { TaskControl } from '../../src/temporal/task-control.ts';
 import { quietRun } from '../gateway/quiet-runs.ts';
 import { useInstallation } from '../support/installation.ts';
 
-/** A run may write its own change between what the reconciler reads and what it writes. */
-describe('a run that changes while the reconciler asks Temporal about it', () => {
+/** A run can write its own change between the reconciler's read and its write. */
+describe('a run that changes while the reconciler queries Temporal', () => {
   const fresh = useInstallation();
   let database: Database;
   let id: string;
@@ -22,7 +22,7 @@ describe('a run that changes while the reconciler asks Temporal about it', () =>
     await write('first', 'running');
   });
 
-  /** Writes a change as the workflow of the run does. */
+  /** Writes a change as the run's workflow does. */
   async function write(key: string, status: 'running' | 'completed'): Promise<void> {
     const step: Step = {
       id: '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5',
@@ -50,9 +50,9 @@ describe('a run that changes while the reconciler asks Temporal about it', () =>
     assert.equal(outcome, 'recorded');
   }
 
-  /** Dependencies whose Temporal has the run in a state. With `writes`, the run changes while it is asked. */
+  /** Returns dependencies whose Temporal reports this state. The run changes during the call of `writes`. */
   function dependencies(state: EngineState, writes: 'stateOf' | 'view'): Dependencies {
-    const asked = async <Answer>(what: 'stateOf' | 'view', answer: Answer) => {
+    const answering = async <Answer>(what: 'stateOf' | 'view', answer: Answer) => {
       if (what === writes && (await findRun(database, id))?.last_seq === 1)
         await write('second', 'completed');
       return answer;
@@ -60,9 +60,9 @@ describe('a run that changes while the reconciler asks Temporal about it', () =>
     const engine: Partial<Engine> = {
       pausedRuns: async () => [id],
       runsClosedFromOutside: async () => [id],
-      stateOf: () => asked('stateOf', state),
+      stateOf: () => answering('stateOf', state),
     };
-    const control: Partial<TaskControl> = { view: () => asked('view', null) };
+    const control: Partial<TaskControl> = { view: () => answering('view', null) };
     return {
       runsKeptDays: 180,
       database,
@@ -73,7 +73,7 @@ describe('a run that changes while the reconciler asks Temporal about it', () =>
     };
   }
 
-  it('keeps its change when it is paused', async () => {
+  it('keeps its change when the reconciler pauses it', async () => {
     const state = { kind: 'paused' as const, pausedAt: new Date(), by: 'temporal: ada', reason: null };
     await recordPauses(dependencies(state, 'stateOf'));
     const row = await findRun(database, id);
@@ -81,7 +81,7 @@ describe('a run that changes while the reconciler asks Temporal about it', () =>
     assert.deepEqual(row?.output, { written: 'second' });
   });
 
-  it('keeps its change when it is ended', async () => {
+  it('keeps its change when the reconciler ends it', async () => {
     const end = { state: 'failed' as const, code: 'engine_failed' as const, message: 'closed' };
     const state = { kind: 'closed' as const, end, closedAt: new Date(), byItself: true };
     await recordEnds(dependencies(state, 'view'));

@@ -6,11 +6,11 @@ import { useRuns, type Runs } from '../support/runs.ts';
 
 const me = { by: 'key:test' };
 
-describe('whatever a run does', function () {
+describe('a run with random pauses, continues and cancels', function () {
   this.timeout(120_000);
   const runs = useRuns();
 
-  it('replays: forty runs with pauses, continues and cancels at random moments', async () => {
+  it('replays from its history, in forty variations', async () => {
     const random = createRandom(announcedSeed());
     const ids = await Promise.all(
       Array.from({ length: 40 }, (_, number) => playAtRandom(runs, number, random.fork())),

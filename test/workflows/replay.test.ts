@@ -21,27 +21,27 @@ import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
 import { playModels } from './model-plays.ts';
 
 const FOLDER = join(import.meta.dirname, 'histories');
-/** Of the workflows in which agents work for runs; they have a bundle of their own. */
+/** Histories of the workflows of agents, which have a separate bundle. */
 const AGENTS_FOLDER = join(FOLDER, 'agents');
 
 /**
- * Histories of workflows that ran on earlier versions: what they recorded must lead the code of today the same
- * way, or runs under way break at the next deploy. After a change that is meant to be incompatible, and guarded,
- * `RECORD_HISTORIES=1 npm test -- replay` records them anew (`models`: those of agents with models alone; names of
- * plays, with a comma between them: those); commit the new ones beside the old.
+ * Histories of workflows that ran on earlier versions. The current code must replay them, or active runs break at the
+ * next deployment. After an incompatible change that is guarded by `patched`,
+ * `RECORD_HISTORIES=1 npm test -- replay` records new ones (`models`: only those of agents with models; or a list of
+ * scenario names, separated by commas). Commit them beside the old ones.
  */
-describe('recorded histories', function () {
+describe('a recorded history', function () {
   before(async () => {
     useRuntime(pino({ level: 'silent' }));
-    const wish = process.env['RECORD_HISTORIES'];
-    if (wish && wish !== 'models') await recordPlays(wish);
-    if (wish) await recordModels(wish);
+    const recording = process.env['RECORD_HISTORIES'];
+    if (recording && recording !== 'models') await recordPlays(recording);
+    if (recording) await recordModels(recording);
   });
 
   for (const folder of [FOLDER, AGENTS_FOLDER]) {
     const ofAgents = folder === AGENTS_FOLDER;
     for (const name of readdirSync(folder).filter((file) => file.endsWith('.json'))) {
-      it(`${ofAgents ? 'agents/' : ''}${basename(name, '.json')} replays`, async () => {
+      it(`replays: ${ofAgents ? 'agents/' : ''}${basename(name, '.json')}`, async () => {
         const history = historyFromJSON(JSON.parse(readFileSync(join(folder, name), 'utf8')));
         const bundle = await (ofAgents ? agentsBundle : workflowBundle)(new DefaultLogger('ERROR'));
         await Worker.runReplayHistory({ workflowBundle: bundle, replayName: name }, history);
@@ -49,13 +49,13 @@ describe('recorded histories', function () {
     }
   }
 
-  it('cover every way a run can go', () => {
+  it('exists for many paths of a run', () => {
     assert.ok(readdirSync(FOLDER).length >= 8);
     assert.ok(readdirSync(AGENTS_FOLDER).length >= 10);
   });
 });
 
-/** Those of a list of names, with a comma between them; `1` for all. */
+/** Records the scenarios of a list of names, separated by commas; `1` for all. */
 async function recordPlays(names: string): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   const runs = await startRuns();
@@ -74,13 +74,13 @@ async function recordPlays(names: string): Promise<void> {
   }
 }
 
-/** Those of agents with models: the run's own history, and of the executions of its children each one. */
+/** Records the scenarios of agents with models: the history of each run and of each of its child executions. */
 async function recordModels(names: string): Promise<void> {
   mkdirSync(AGENTS_FOLDER, { recursive: true });
   const isWanted = (name: string) => ['1', 'models'].includes(names) || names.split(',').includes(name);
   await playModels(isWanted, async (name, id, runs) => {
     await recordRun(runs, id, name);
-    const children = await eventually('no execution is open any more', async () => {
+    const children = await eventually('all executions have ended', async () => {
       const found = await executionsOf(runs, `${id}:`);
       return found.length > 0 && found.every(({ status }) => status.name !== 'RUNNING') && found;
     });
@@ -91,7 +91,7 @@ async function recordModels(names: string): Promise<void> {
   });
 }
 
-/** The history of a run; if it continued as new executions, the history of each. */
+/** Records the history of a run, or of each of its executions if it continued as new. */
 async function recordRun(runs: Runs, id: string, name: string): Promise<void> {
   const executions = await runExecutionsOf(runs, id);
   if (executions.length === 1) return await record(runs, id, join(FOLDER, name));
@@ -99,7 +99,7 @@ async function recordRun(runs: Runs, id: string, name: string): Promise<void> {
     await record(runs, id, join(FOLDER, `${name}-${index + 1}`), runId);
 }
 
-/** All executions of workflows whose ids begin so. */
+/** Returns all executions of workflows whose ids start with `beginning`. */
 async function executionsOf(runs: Runs, beginning: string): Promise<WorkflowExecutionInfo[]> {
   const found: WorkflowExecutionInfo[] = [];
   const query = `WorkflowId STARTS_WITH '${beginning}'`;
@@ -112,12 +112,12 @@ async function record(runs: Runs, workflowId: string, path: string, runId?: stri
   writeFileSync(`${path}.json`, withoutPlaces(historyToJSON(history)));
 }
 
-/** The same history without the names of the machine, the process and the paths that recorded it. */
+/** Returns the history without the names of the machine, process and paths that recorded it. */
 function withoutPlaces(json: string): string {
   const replaced = JSON.parse(json, (key, value) => {
     if (key === 'identity' && value) return 'recorder';
     if (key === 'stackTrace') return '';
-    // A sticky queue carries the worker's identity in its name.
+    // The name of a sticky queue contains the worker's identity.
     return typeof value === 'string' ? value.replace(/\d+@[\w.-]+?(?=-[0-9a-f]{32}|$)/, 'recorder') : value;
   });
   return `${JSON.stringify(replaced, null, 1)}\n`;

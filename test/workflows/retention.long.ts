@@ -12,7 +12,7 @@ import {
   assertGoesInBatches,
 } from './old-rows.ts';
 
-describe('the removal of very many old rows', function () {
+describe('the removal of 100,000 old rows', function () {
   this.timeout(180_000);
   let world: World;
   beforeEach(async () => {
@@ -20,21 +20,21 @@ describe('the removal of very many old rows', function () {
   });
   afterEach(() => world.close());
 
-  it('of a hundred thousand goes in batches of five thousand at most', async () => {
+  it('deletes at most 5,000 rows per batch', async () => {
     await assertGoesInBatches(world, { old: 100_000, young: 1_000 });
   });
 
-  it('reads no table whole, however many rows it has', async () => {
-    const one = await startWorld(1);
+  it('scans no whole table', async () => {
+    const separate = await startWorld(1);
     try {
       for (const days of [120, 60, 3]) {
-        await storeDeliveries(one, { at: ago(days), rows: 10_000 });
-        await storeDeliveries(one, { at: ago(days - 1), rows: 2_000, status: 'skipped' });
+        await storeDeliveries(separate, { at: ago(days), rows: 10_000 });
+        await storeDeliveries(separate, { at: ago(days - 1), rows: 2_000, status: 'skipped' });
       }
-      await sql`analyze`.execute(queryBuilderOf(one.database));
+      await sql`analyze`.execute(queryBuilderOf(separate.database));
       const tables = ['events', 'deliveries', 'delivery_attempts', 'event_groups'];
-      const before = await sequentialScans(one, tables);
-      const all = createRetentionActivities({ database: one.database, kept: KEPT });
+      const before = await sequentialScans(separate, tables);
+      const all = createRetentionActivities({ database: separate.database, kept: KEPT });
       const inOrder: (() => Promise<number>)[] = [
         all.eraseEventPayloads,
         all.eraseAnswers,
@@ -44,14 +44,14 @@ describe('the removal of very many old rows', function () {
         all.removeGroups,
       ];
       for (const activity of inOrder) assert.ok((await runActivity(activity)).rows > 0);
-      assert.deepEqual(await sequentialScans(one, tables), before);
+      assert.deepEqual(await sequentialScans(separate, tables), before);
     } finally {
-      await one.close();
+      await separate.close();
     }
   });
 });
 
-/** How often each table was read whole so far, by the world's only connection. */
+/** Returns the number of sequential scans of each table, by the only connection of the database. */
 async function sequentialScans({ database }: World, tables: readonly string[]) {
   const db = queryBuilderOf(database);
   await sql`select pg_stat_force_next_flush()`.execute(db);

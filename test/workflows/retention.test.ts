@@ -31,7 +31,7 @@ import {
 } from './old-rows.ts';
 import { skippingEngine, startTimeSkipping } from '../support/time-skipping.ts';
 
-describe('the Schedule of the retention', function () {
+describe('the retention Schedule', function () {
   let world: World;
   let client: Client;
   let connection: NativeConnection;
@@ -52,7 +52,7 @@ describe('the Schedule of the retention', function () {
     await world.close();
   });
 
-  /** Triggers the schedule and answers what its execution answered. */
+  /** Triggers the schedule. Returns the result of its execution. */
   async function trigger(): Promise<Record<string, number>> {
     const worker = await Worker.create({
       connection,
@@ -61,7 +61,7 @@ describe('the Schedule of the retention', function () {
       activities: createRetentionActivities({ database: world.database, kept: KEPT }),
     });
     const handle = client.schedule.getHandle(retentionScheduleId(taskQueue));
-    // An attempt's time to settle is for the clock alone.
+    // The result must not depend on how recent the attempts are.
     await handle.update(({ action, ...rest }) => ({
       ...rest,
       action: { ...action, args: [{ settleSeconds: 0 }] },
@@ -69,7 +69,7 @@ describe('the Schedule of the retention', function () {
     const before = (await handle.describe()).info.recentActions.length;
     return await worker.runUntil(async () => {
       await handle.trigger();
-      const started = await eventually('the schedule has started it', async () => {
+      const started = await eventually('the schedule has started an execution', async () => {
         const { recentActions } = (await handle.describe()).info;
         return (recentActions.length > before && recentActions.at(-1)) || null;
       });
@@ -80,7 +80,7 @@ describe('the Schedule of the retention', function () {
     });
   }
 
-  it('has old rows removed, and leaves the others', async () => {
+  it('removes old rows, and keeps the others', async () => {
     for (const days of [100, 91]) await storeDeliveries(world, { at: ago(days), status: 'failed' });
     for (const days of [89, 31]) await storeDeliveries(world, { at: ago(days) });
     for (const days of [29, 0]) await storeDeliveries(world, { at: ago(days), status: 'held' });
@@ -123,20 +123,24 @@ describe('the Schedule of the retention', function () {
     assert.deepEqual(new Set(Object.values(again)), new Set([0]), JSON.stringify(again));
   });
 
-  it('goes on every hour, one execution at a time, and is brought up to date by every worker that starts', async () => {
+  it('runs every hour without overlap, and every starting worker corrects its settings', async () => {
     await Promise.all([1, 2, 3].map(() => ensureRetentionSchedule(client, taskQueue)));
     const handle = client.schedule.getHandle(retentionScheduleId(taskQueue));
     const every = async () => (await handle.describe()).spec.intervals?.[0]?.every;
-    // An update at the same moment can cost an operator their pause.
-    assert.equal((await handle.describe()).info.lastUpdatedAt, undefined, 'one that is right is left alone');
+    // A concurrent update could undo an operator's pause.
+    assert.equal(
+      (await handle.describe()).info.lastUpdatedAt,
+      undefined,
+      'a correct Schedule is not updated',
+    );
     await handle.pause('while we look');
-    // Temporal's own workflows look after Schedules; on a crowded machine that takes its time.
+    // Temporal's own workflows maintain Schedules, which takes time on a busy machine.
     const paused = async () => (await handle.describe()).state.paused;
-    await eventually('it is paused', paused);
+    await eventually('the Schedule is paused', paused);
     await handle.update((previous) => ({ ...previous, spec: { intervals: [{ every: '3 days' }] } }));
-    await eventually('it is rarer', async () => (await every()) === 3 * DAY_MS);
+    await eventually('the interval is changed', async () => (await every()) === 3 * DAY_MS);
     await ensureRetentionSchedule(client, taskQueue);
-    await eventually('it is as it should be', async () => (await every()) === 3_600_000);
+    await eventually('the interval is corrected', async () => (await every()) === 3_600_000);
     const { policies, state, action } = await handle.describe();
     assert.equal(policies.overlap, 'SKIP');
     assert.equal(action.type === 'startWorkflow' && action.workflowType, 'maintenance');
@@ -145,7 +149,7 @@ describe('the Schedule of the retention', function () {
 });
 
 describe('a delivery worker', function () {
-  it('whose Temporal has no Schedules says so and works on', async () => {
+  it('works without Schedules, and logs that they are missing', async () => {
     const environment = await startTimeSkipping();
     const world = await startDeliveries({ engine: skippingEngine(environment) });
     const receiver = await startReceiver();
@@ -153,7 +157,9 @@ describe('a delivery worker', function () {
       await world.webhook({ url: receiver.url });
       await world.publish([{}]);
       await receiver.receives(1);
-      await eventually('it was said', () => /cannot set up the retention Schedule/.test(world.logged()));
+      await eventually('the failure is logged', () =>
+        /cannot set up the retention Schedule/.test(world.logged()),
+      );
     } finally {
       await world.close();
       await receiver.close();
@@ -161,11 +167,11 @@ describe('a delivery worker', function () {
     }
   });
 
-  it('has its Schedule made', async () => {
+  it('creates its Schedule', async () => {
     const world = await startDeliveries();
     try {
       const handle = world.client.schedule.getHandle(retentionScheduleId(world.configuration.taskQueue));
-      await eventually('it is there', async () => await handle.describe().catch(() => null));
+      await eventually('the Schedule exists', async () => await handle.describe().catch(() => null));
       await handle.delete();
     } finally {
       await world.close();
@@ -183,11 +189,11 @@ describe('the removal of old rows', function () {
   const activities = (clock?: () => Date) =>
     createRetentionActivities({ database: world.database, kept: KEPT, ...(clock ? { clock } : {}) });
 
-  it('goes in batches of five thousand at most', async () => {
+  it('deletes at most 5,000 rows per batch', async () => {
     await assertGoesInBatches(world, { old: 11_000, young: 100 });
   });
 
-  it('goes on where it was cut off, and counts on', async () => {
+  it('continues after an interruption, with the same count', async () => {
     await storeDeliveries(world, { at: ago(100), rows: 12_000 });
     const { eraseEventPayloads } = activities();
     await assert.rejects(runActivity(eraseEventPayloads, { cancelAfterBeats: 1 }));
@@ -197,7 +203,7 @@ describe('the removal of old rows', function () {
     assert.equal(await count(world, 'events', 'body is not null'), 0);
   });
 
-  it('looks at nothing twice: an hour later only at the rows of that hour', async () => {
+  it('reads no row twice', async () => {
     await storeDeliveries(world, { at: ago(40), rows: 6_000 });
     await storeDeliveries(world, { at: new Date(Date.now() - 30 * DAY_MS + 60_000), rows: 10 });
     const { eraseEventPayloads, eraseAnswers } = activities();
@@ -211,7 +217,7 @@ describe('the removal of old rows', function () {
     assert.equal(await count(world, 'events', "body = 'back'"), 3);
   });
 
-  it('waits for an event of a process whose clock is ahead, and takes it with the next turn', async () => {
+  it('waits for an event of a process whose clock is ahead, and removes it in the next execution', async () => {
     await storeDeliveries(world, { at: ago(40), rows: 5 });
     await storeDeliveries(world, { at: ago(29.99), rows: 1 });
     await storeDeliveries(world, { at: ago(31), rows: 5 });

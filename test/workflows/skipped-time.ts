@@ -13,21 +13,21 @@ import { taskQueues, type TaskRunInput } from '../../src/temporal/task-messages.
 import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** A run on a server whose clock jumps. What it records is kept in memory: the database has a clock of its own. */
+/** A run on a server that skips time. Its changes are kept in memory, because the database has its own clock. */
 export type SkippedRun = {
   handle: WorkflowHandle;
   changes: readonly RunChange[];
-  /** Waits until the recorded view is as wanted. */
+  /** Waits until the recorded view fulfils `is`. */
   becomes(what: string, is: (view: RunView) => boolean): Promise<RunView>;
-  /** Lets this much time pass at once. */
+  /** Lets this much time pass on the server. */
   pass(ms: number): Promise<void>;
 };
 
 export type SkippedPlay = Pick<TaskRunInput, 'taskType' | 'rehearsal' | 'historyEvents'> & {
-  /** The work of a step; it fails unless given. */
+  /** Does the work of a step. It fails by default. */
   work?: (work: StepWork) => Promise<StepOutcome>;
-  /** What happens to the run before it is left alone until its end. */
-  meanwhile?: (run: SkippedRun) => Promise<void>;
+  /** Acts on the run before it is left alone until its end. */
+  during?: (run: SkippedRun) => Promise<void>;
 };
 
 const failing = async (): Promise<StepOutcome> => ({ kind: 'failed', message: 'not today' });
@@ -36,19 +36,19 @@ const failing = async (): Promise<StepOutcome> => ({ kind: 'failed', message: 'n
 export async function playSkipping(
   environment: TestWorkflowEnvironment,
   agents: string,
-  { taskType, rehearsal, historyEvents, work = failing, meanwhile = async () => {} }: SkippedPlay,
+  { taskType, rehearsal, historyEvents, work = failing, during = async () => {} }: SkippedPlay,
 ): Promise<RunChange[]> {
   const changes: RunChange[] = [];
-  const record = (news: RunChange) => {
-    changes.push(news);
+  const record = (change: RunChange) => {
+    changes.push(change);
     return { outcome: 'recorded' as const, lastSeq: changes.length };
   };
   const catalogue = parseCatalogue(agents, 'test');
   let ids = 0;
   const recording: Omit<RunRecords, 'endRun' | 'giveUpCallback'> = {
-    recordRun: async (news) => record(news),
-    planRun: async (news, task) => ({
-      recorded: record(news),
+    recordRun: async (change) => record(change),
+    planRun: async (change, task) => ({
+      recorded: record(change),
       planned: planRun(catalogue, task, () => `id-${++ids}`),
     }),
   };
@@ -61,8 +61,8 @@ export async function playSkipping(
     workflowBundle: await workflowBundle(Runtime.instance().logger),
     activities: {
       ...recording,
-      rehearseBriefly: async (news: RunChange, asked: StepWork) => ({
-        recorded: record(news),
+      rehearseBriefly: async (change: RunChange, asked: StepWork) => ({
+        recorded: record(change),
         outcome: await work(asked),
       }),
     },
@@ -81,7 +81,7 @@ export async function playSkipping(
     executionId: workflowId,
     createdAt: new Date(await environment.currentTimeMs()).toISOString(),
     hasCallback: false,
-    // The time-skipping server knows no search attributes, as some services do not.
+    // The time-skipping server has no search attributes.
     findBy: null,
     taskType,
     rehearsal,
@@ -106,7 +106,7 @@ export async function playSkipping(
         pass: (ms) => environment.sleep(ms),
       };
       try {
-        await meanwhile(run);
+        await during(run);
       } catch (error) {
         await handle.terminate();
         throw error;
@@ -117,7 +117,7 @@ export async function playSkipping(
   return changes;
 }
 
-/** The entries of a type that were recorded. */
+/** Returns the recorded entries of a type. */
 export function entriesOf(changes: readonly RunChange[], type: RunChange['entries'][number]['type']) {
   return changes.flatMap(({ entries }) => entries).filter((entry) => entry.type === type);
 }

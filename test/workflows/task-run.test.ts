@@ -15,7 +15,7 @@ teams:
 describe('a run', function () {
   const runs = useRuns();
 
-  it('goes from initializing over planning and executing to completed, and tells each change once', async () => {
+  it('goes from initializing through planning and executing to completed, and records each change once', async () => {
     const id = await runs.submit({ rehearsal: { steps: 3, progress_events: 4 } });
     const row = await runs.reaches(id, 'completed');
     const events = await runs.events(id);
@@ -41,16 +41,16 @@ describe('a run', function () {
     assert.equal(row.output?.['backend'], 'rehearsal');
   });
 
-  it('answers its detail by query as the projection has it', async () => {
+  it('returns the same detail by query as the database has', async () => {
     const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 60_000 } });
-    await runs.becomes('the step is at work', id, ({ steps }) => steps[0]?.status === 'running');
-    const asked = await runs.view(id);
-    assert.deepEqual(asked, viewOfRow(await runs.row(id)));
+    await runs.becomes('the step is running', id, ({ steps }) => steps[0]?.status === 'running');
+    const queried = await runs.view(id);
+    assert.deepEqual(queried, viewOfRow(await runs.row(id)));
     await runs.control.cancel(id, { by: 'test' });
     await runs.reaches(id, 'cancelled');
   });
 
-  it('fails at an unrecoverable step, keeps what was done and skips the rest', async () => {
+  it('fails at an unrecoverable step, keeps the earlier results and skips the rest', async () => {
     const id = await runs.submit({ rehearsal: { steps: 3, unrecoverable: { step: 2 } } });
     const row = await runs.reaches(id, 'failed');
     assert.deepEqual(
@@ -62,7 +62,7 @@ describe('a run', function () {
     assert.ok(Array.isArray(done) && done.length === 1);
   });
 
-  it('ends escalated with the reason when an agent asks for a human', async () => {
+  it('is escalated with the reason if an agent escalates', async () => {
     const id = await runs.submit({ rehearsal: { escalate: { step: 1, reason: 'which colour?' } } });
     const row = await runs.reaches(id, 'escalated');
     assert.equal(row.escalation?.reason, 'which colour?');
@@ -71,14 +71,14 @@ describe('a run', function () {
     assert.ok(types.includes('escalation.requested'));
   });
 
-  it('fails in planning when there is nothing to plan with', async () => {
+  it('fails in planning if the rehearsal names a missing step', async () => {
     const id = await runs.submit({ rehearsal: { steps: 1, unrecoverable: { step: 5 } } });
     const row = await runs.reaches(id, 'failed');
     assert.equal(row.errors[0]?.code, 'planning_failed');
     assert.deepEqual(row.steps, []);
   });
 
-  it('ends as failed in Temporal when it failed, as completed otherwise', async () => {
+  it('ends in Temporal as failed if it failed, otherwise as completed', async () => {
     const status = async (id: string) => {
       await runs.client.workflow
         .getHandle(id)
@@ -91,7 +91,7 @@ describe('a run', function () {
     assert.deepEqual([await status(good), await status(bad)], ['COMPLETED', 'FAILED']);
   });
 
-  it('can be found by its search attributes, with a summary, and describes its messages', async () => {
+  it('has search attributes, a summary and descriptions of its signals in Temporal', async () => {
     const id = await runs.submit({ taskType: 'chore' });
     await runs.reaches(id, 'completed');
     await runs.client.workflow.getHandle(id).result();
@@ -114,7 +114,7 @@ describe('a run', function () {
     );
   });
 
-  it('ends itself when its row is gone', async () => {
+  it('ends if its row was deleted', async () => {
     const id = await runs.store();
     await runs.database.em.fork().execute('delete from task_runs where id = ?', [id]);
     await runs.control.start({
@@ -132,11 +132,11 @@ describe('a run', function () {
   });
 });
 
-/** How long a run may take, and that pauses do not count, is in time.test.ts. */
+/** time.test.ts shows how long a run may take, and that pauses do not count. */
 describe('the plan of a run', function () {
   const runs = useOwnRuns({ agents: AGENTS });
 
-  it('has a failing step tried again, and the run completes when it recovers', async () => {
+  it('retries a failed step, and the run completes if the retry succeeds', async () => {
     const id = await runs.submit({ taskType: 'spec', rehearsal: { fail: { step: 2, times: 1 } } });
     const row = await runs.reaches(id, 'completed');
     assert.equal(row.steps[1]?.attempt, 2);
@@ -148,7 +148,7 @@ describe('the plan of a run', function () {
     );
   });
 
-  it('fails the run when a step fails more often than its policy allows', async () => {
+  it('fails the run if a step fails at every attempt', async () => {
     const id = await runs.submit({ taskType: 'chore', rehearsal: { fail: { step: 1, times: 9 } } });
     const row = await runs.reaches(id, 'failed');
     assert.equal(row.steps[0]?.attempt, 2);
@@ -158,21 +158,24 @@ describe('the plan of a run', function () {
     );
   });
 
-  it('gives a step that takes too long another attempt, then fails the run', async () => {
+  it('retries a step after its time limit, then fails the run', async () => {
     const id = await runs.submit({ rehearsal: { step_ms: 60_000 } });
     const row = await runs.reaches(id, 'failed');
     assert.equal(row.errors[0]?.code, 'step_timed_out');
     assert.equal(row.steps[0]?.attempt, 2);
   });
 
-  it('lets steps without an order run side by side', async () => {
+  it('runs independent steps in parallel', async () => {
     const id = await runs.submit({ taskType: 'bug', rehearsal: { step_ms: 260 } });
     const row = await runs.reaches(id, 'completed');
     const [left, right, join] = row.steps;
     assert.ok(
       left?.started_at && right?.completed_at && left.completed_at && right.started_at && join?.started_at,
     );
-    assert.ok(right.started_at < left.completed_at && left.started_at < right.completed_at, 'they overlap');
+    assert.ok(
+      right.started_at < left.completed_at && left.started_at < right.completed_at,
+      'the steps overlap',
+    );
     assert.ok(join.started_at >= left.completed_at && join.started_at >= right.completed_at);
   });
 });

@@ -23,17 +23,17 @@ const done = async ({ step }: StepWork): Promise<StepOutcome> => ({
   result: { summary: `${step.name} is done`, usage: null, message: null },
 });
 
-/** Long times, on a server whose clock jumps to the next timer. */
-describe('the clock of a run', function () {
+/** Long times, on a server that skips to the next timer. */
+describe('a run over many hours', function () {
   const environment = useTimeSkipping();
-  const play = (one: SkippedPlay) => playSkipping(environment, AGENTS, one);
+  const play = (scenario: SkippedPlay) => playSkipping(environment, AGENTS, scenario);
 
-  it('sets the timers between the attempts of a step as its policy says', async () => {
+  it('waits between the attempts of a step by the retry policy', async () => {
     let handle: WorkflowHandle | undefined;
     const changes = await play({
       taskType: 'bug',
       rehearsal: null,
-      meanwhile: async (run) => void ({ handle } = run),
+      during: async (run) => void ({ handle } = run),
     });
     assert.equal(entriesOf(changes, 'step.started').length, 4);
     assert.equal(changes.at(-1)?.view?.errors[0]?.code, 'step_failed');
@@ -41,11 +41,11 @@ describe('the clock of a run', function () {
     const timers = (events ?? []).flatMap(({ timerStartedEventAttributes: timer }) =>
       timer ? [Number(timer.startToFireTimeout?.seconds)] : [],
     );
-    // The first timer is the limit of the run.
+    // The first timer is the time limit of the run.
     assert.deepEqual(timers.slice(1), [3_600, 3 * 3_600, 9 * 3_600]);
   });
 
-  it('ends a run that has been active for 24 h', async () => {
+  it('ends after 24 h of activity', async () => {
     const changes = await play({ taskType: 'chore', rehearsal: null });
     const end = changes.at(-1)?.view;
     assert.equal(end?.state, 'failed');
@@ -61,7 +61,7 @@ describe('the clock of a run', function () {
       taskType: 'chore',
       rehearsal: null,
       historyEvents: 8,
-      meanwhile: async (run) => void ({ handle } = run),
+      during: async (run) => void ({ handle } = run),
     });
     const end = changes.at(-1)?.view;
     assert.deepEqual([end?.state, end?.errors[0]?.code], ['failed', 'run_timed_out']);
@@ -75,11 +75,11 @@ describe('the clock of a run', function () {
   const moves = (changes: Awaited<ReturnType<typeof play>>) =>
     entriesOf(changes, 'state.changed').map(({ data }) => `${String(data['from'])} → ${String(data['to'])}`);
 
-  type Meanwhile = NonNullable<SkippedPlay['meanwhile']>;
-  /** Plays a run that is paused while its first step is in flight; `then` follows once that step has completed. */
+  type During = NonNullable<SkippedPlay['during']>;
+  /** Plays a run that is paused during its first step. Calls `then` once that step has completed. */
   function playPausedInStep(
     rehearsal: object,
-    then: (run: Parameters<Meanwhile>[0], kept: RunView) => Promise<void>,
+    then: (run: Parameters<During>[0], kept: RunView) => Promise<void>,
   ) {
     const gate = Promise.withResolvers<void>();
     return play({
@@ -89,7 +89,7 @@ describe('the clock of a run', function () {
         await gate.promise;
         return await done(step);
       },
-      async meanwhile(run) {
+      async during(run) {
         await run.becomes('step one', ({ steps }) => steps[0]?.status === 'running');
         await run.handle.signal(pauseSignal, me);
         await run.becomes('paused', isPaused);
@@ -103,19 +103,19 @@ describe('the clock of a run', function () {
     ['initializing', { start_ms: HOUR }],
     ['planning', { plan_ms: HOUR }],
   ] as const) {
-    it(`starts nothing while the run is paused in ${phase}, and goes on there`, async () => {
+    it(`starts nothing while it is paused in ${phase}, and continues there`, async () => {
       const changes = await play({
         taskType: 'feature',
         rehearsal,
         work: done,
-        async meanwhile(run) {
+        async during(run) {
           if (phase === 'planning') await run.becomes(phase, ({ state }) => state === phase);
           await run.handle.signal(pauseSignal, me);
           const paused = await run.becomes('paused', isPaused);
           assert.deepEqual([paused.paused_from, paused.paused_by], [phase, 'key:test']);
           const before = run.changes.length;
           await run.pass(5 * HOUR);
-          assert.equal(run.changes.length, before, 'nothing happens');
+          assert.equal(run.changes.length, before, 'nothing is recorded');
           await run.handle.signal(continueSignal, me);
         },
       });
@@ -126,12 +126,12 @@ describe('the clock of a run', function () {
     });
   }
 
-  it('keeps the result of a step in flight when the run is paused, and starts no other one', async () => {
+  it('keeps the result of a running step during a pause, and starts no other step', async () => {
     const changes = await playPausedInStep({}, async (run, kept) => {
       assert.equal(kept.state, 'paused');
       const before = run.changes.length;
       await run.pass(5 * HOUR);
-      assert.equal(run.changes.length, before, 'nothing happens');
+      assert.equal(run.changes.length, before, 'nothing is recorded');
       assert.equal(entriesOf(run.changes, 'step.started').length, 1);
       await run.handle.signal(continueSignal, me);
     });
@@ -143,18 +143,18 @@ describe('the clock of a run', function () {
     assert.equal(entriesOf(changes, 'step.started').length, 2);
   });
 
-  it('stands still while the run is paused', async () => {
+  it('does not count a pause towards its time limit', async () => {
     let attempts = 0;
     const changes = await play({
       taskType: 'bug',
       rehearsal: null,
-      // Fails once, so that the run rests for an hour.
+      // The first attempt fails, so the run waits an hour.
       work: async (step) => {
         attempts += 1;
         return attempts === 1 ? { kind: 'failed', message: 'not yet' } : await done(step);
       },
-      async meanwhile(run) {
-        await run.becomes('resting', ({ steps }) => Boolean(steps[0]?.error));
+      async during(run) {
+        await run.becomes('waiting for the retry', ({ steps }) => Boolean(steps[0]?.error));
         await run.handle.signal(pauseSignal, me);
         await run.becomes('paused', isPaused);
         await run.pass(48 * HOUR);
@@ -167,16 +167,16 @@ describe('the clock of a run', function () {
     assert.ok((end?.duration_ms ?? 0) >= (end?.paused_ms ?? 0));
   });
 
-  it('is of no account to a question, which may wait for days', async () => {
+  it('does not count the days in which a question waits', async () => {
     const changes = await play({
       taskType: 'feature',
       rehearsal: { ask: { step: 2, question: 'May I?' } },
       work: done,
-      async meanwhile(run) {
+      async during(run) {
         await run.becomes('asked', isPaused);
         const before = run.changes.length;
         await run.pass(72 * HOUR);
-        assert.equal(run.changes.length, before, 'nobody else answers');
+        assert.equal(run.changes.length, before, 'nothing is recorded');
         await run.handle.signal(continueSignal, { ...me, reason: 'yes' });
       },
     });
@@ -184,7 +184,7 @@ describe('the clock of a run', function () {
     assert.deepEqual([end?.state, Math.round((end?.paused_ms ?? 0) / HOUR)], ['completed', 72]);
   });
 
-  it('has an agent ask only once the pause of a person is over', async () => {
+  it('has an agent ask only after the pause by a person', async () => {
     const ask = { step: 2, question: 'May I?' };
     const changes = await playPausedInStep({ ask }, async (run, kept) => {
       assert.deepEqual([kept.question, kept.paused_by], [null, 'key:test']);
@@ -197,11 +197,11 @@ describe('the clock of a run', function () {
     assert.equal(moves(changes).at(-1), 'executing → completed');
   });
 
-  it('does not keep a paused run from being cancelled', async () => {
+  it('can be cancelled during a pause', async () => {
     const changes = await play({
       taskType: 'feature',
       rehearsal: { start_ms: HOUR },
-      async meanwhile(run) {
+      async during(run) {
         await run.handle.signal(pauseSignal, me);
         await run.becomes('paused', isPaused);
         await run.handle.signal(cancelSignal, me);
