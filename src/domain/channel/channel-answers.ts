@@ -119,6 +119,7 @@ export const deliveryChanged = z
           response_ms: 31,
           attempts_count: 1,
           next_attempt_at: null,
+          scheduled_at: null,
           reason: null,
           created_at: AT,
           about: 'iss_481 SHOP-142 The cart forgets its coupon',
