@@ -113,6 +113,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       taskType: run.taskType,
       rehearsal: run.rehearsal,
       ...(run.hasPlan ? { hasPlan: true } : {}),
+      ordersSignals: true,
       findBy: searchable ? { workspaceId: run.workspaceId, projectId: run.projectId } : null,
     };
     return {

@@ -26,6 +26,8 @@ export type TaskRunInput = {
    * attributes of Baton, since using them would block the run.
    */
   findBy: { workspaceId: string; projectId: string } | null;
+  /** Whether signals wait for a write that began earlier (`src/workflows/signal-order.ts`). Runs of before do not. */
+  ordersSignals?: true;
   /** Number of events from which the run continues as a new execution. Only tests set it. */
   historyEvents?: number;
 };

@@ -3,6 +3,7 @@ import {
   proxyLocalActivities,
   setCurrentDetails,
   upsertSearchAttributes,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { SearchAttributePair } from '@temporalio/common';
 import type { RunRecords } from '../activities/run-records.ts';
@@ -39,6 +40,8 @@ export class Recorder {
   readonly #state: RunState;
   readonly #onGone: () => void;
   #writing: Promise<unknown> | null = null;
+  /** The length of the history when the write in progress began. */
+  #writingSince = 0;
   /** A flush that waits for the write in progress. */
   #nextFlush: Promise<void> | null = null;
   #enginePauseOver = false;
@@ -69,6 +72,16 @@ export class Recorder {
       !this.#enginePauseOver &&
       !this.#state.hasUnrecorded
     );
+  }
+
+  /** Whether an earlier workflow task has begun the write in progress. */
+  get isWritingSinceEarlier(): boolean {
+    return this.#writing !== null && this.#writingSince < workflowInfo().historyLength;
+  }
+
+  /** Whether something is being written. */
+  get isWriting(): boolean {
+    return this.#writing !== null;
   }
 
   /** The state in the search attributes; null if they were never written. */
@@ -146,6 +159,7 @@ export class Recorder {
     while (this.#writing) await this.#writing;
     const writing = CancellationScope.nonCancellable(write);
     this.#writing = writing;
+    this.#writingSince = workflowInfo().historyLength;
     try {
       return await writing;
     } finally {

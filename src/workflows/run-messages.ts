@@ -19,41 +19,45 @@ export function handleMessages(run: Run): void {
 }
 
 function handleControl(run: Run): void {
-  const { state, recorder, questions } = run;
+  const { state, recorder, questions, signals } = run;
   setHandler(
     pauseSignal,
-    async (request) => {
-      state.pause(controlRequestOf(request), Date.now());
-      await recorder.flush();
-    },
+    (request) =>
+      signals.handle(async () => {
+        state.pause(controlRequestOf(request), Date.now());
+        await recorder.flush();
+      }),
     { description: 'Pause the run: nothing new starts, what is in flight ends and is kept' },
   );
   setHandler(
     continueSignal,
-    async (request) => {
-      const answer = questions.continue(continueRequestOf(request));
-      await recorder.flush();
-      await answer();
-    },
+    (request) =>
+      signals.handle(async () => {
+        const answer = questions.continue(continueRequestOf(request));
+        await recorder.flush();
+        await answer();
+      }),
     { description: 'Continue a paused run in the state it was paused from' },
   );
   setHandler(
     cancelSignal,
-    (request) => {
-      run.cancel ??= controlRequestOf(request);
-      run.work.cancel();
-    },
+    (request) =>
+      signals.handle(() => {
+        run.cancel ??= controlRequestOf(request);
+        run.work.cancel();
+      }),
     { description: 'Stop the run: it ends as cancelled, without a callback' },
   );
   setHandler(
     enginePausedSignal,
-    async (pause) => {
-      // Only the service sends this signal. One that somebody else sent without its input is ignored.
-      if (typeof pause?.pausedAt !== 'string' || Number.isNaN(Date.parse(pause.pausedAt))) return;
-      state.enginePauseEnded(pause.pausedAt, controlRequestOf(pause).by, Date.now());
-      recorder.recordEnginePauseEnd();
-      await recorder.flush();
-    },
+    (pause) =>
+      signals.handle(async () => {
+        // Only the service sends this signal. One that somebody else sent without its input is ignored.
+        if (typeof pause?.pausedAt !== 'string' || Number.isNaN(Date.parse(pause.pausedAt))) return;
+        state.enginePauseEnded(pause.pausedAt, controlRequestOf(pause).by, Date.now());
+        recorder.recordEnginePauseEnd();
+        await recorder.flush();
+      }),
     { description: 'Sent by the service after it saw a pause made in the Temporal Web UI' },
   );
 }
@@ -66,16 +70,19 @@ function handleQueries({ recorder }: Run): void {
 }
 
 /** Receives the questions of agents from the workflows of their steps, and signals the answers to them. */
-function handleQuestions({ input: { executionId }, recorder, questions }: Run): void {
+function handleQuestions(run: Run): void {
+  const { input, recorder, questions, signals } = run;
   setHandler(
     approvalAskedSignal,
-    async (asked) => {
-      const { stepId, attempt, call, text } = asked ?? {};
-      // If something else sends the signal, the input may be missing or name an unknown step.
-      if (typeof text !== 'string' || !recorder.shown.steps.some(({ id }) => id === stepId)) return;
-      questions.askForAgent(stepId, text, { workflowId: `${executionId}:${stepId}:${attempt}`, call });
-      await recorder.flush();
-    },
+    (asked) =>
+      signals.handle(async () => {
+        const { stepId, attempt, call, text } = asked ?? {};
+        // If something else sends the signal, the input may be missing or name an unknown step.
+        if (typeof text !== 'string' || !recorder.shown.steps.some(({ id }) => id === stepId)) return;
+        const agent = { workflowId: `${input.executionId}:${stepId}:${attempt}`, call };
+        questions.askForAgent(stepId, text, agent);
+        await recorder.flush();
+      }),
     { description: 'Sent by the workflow of a step whose agent asks a person' },
   );
 }

@@ -5,6 +5,7 @@ import { Agents } from './agent-child.ts';
 import type { CarriedRun, Stage } from './carried-run.ts';
 import { Questions } from './questions.ts';
 import { Recorder } from './recorder.ts';
+import { SignalOrder } from './signal-order.ts';
 
 /** A run in progress. */
 export type Run = {
@@ -12,6 +13,7 @@ export type Run = {
   state: RunState;
   recorder: Recorder;
   questions: Questions;
+  signals: SignalOrder;
   agents: Agents;
   /** Where an earlier execution of the workflow stopped; null in the first one. */
   stage: Stage | null;
@@ -31,10 +33,12 @@ export type Run = {
 export function createRun(input: TaskRunInput, earlier: CarriedRun | null): Run {
   const state = new RunState(Date.parse(input.createdAt), earlier && recordedOf(earlier));
   const work = new CancellationScope();
+  const recorder = new Recorder(input, state, () => work.cancel(), earlier);
   return {
     input,
     state,
-    recorder: new Recorder(input, state, () => work.cancel(), earlier),
+    recorder,
+    signals: new SignalOrder(recorder, input.ordersSignals === true),
     questions: new Questions(state, earlier?.asked),
     agents: new Agents(() => state.isPaused),
     stage: earlier && earlier.stage,

@@ -43,6 +43,7 @@ export async function taskRun(
   handleMessages(run);
 
   const ending = await CancellationScope.nonCancellable(async () => {
+    await run.signals.started();
     const end = await runUntilEnd(run);
     await recorder.flush();
     return end;

@@ -1,0 +1,72 @@
+import { condition, workflowInfo } from '@temporalio/workflow';
+import type { Recorder } from './recorder.ts';
+import { until } from './until.ts';
+
+/** More than the number of waits that follow one another after a write, up to the next command of the workflow. */
+const ROUNDS = 20;
+
+/** The signals of one workflow task. `turn` resolves when they are handled, one directly after another. */
+type Group = { task: number; turn: Promise<void>; hasTurn: boolean };
+
+/**
+ * Handles the signals of one workflow task after the writes that earlier tasks began, with everything that follows from
+ * them, and after the signals of earlier tasks.
+ *
+ * Temporal's SDK answers a query also while a local activity is in progress. Then the result of the activity may come with
+ * the next workflow task, behind the signals of that task, while a replay finds it in the task before. The commands that
+ * follow from the result and those that follow from the signals would come in another order, and the history could not be
+ * replayed.
+ */
+export class SignalOrder {
+  readonly #recorder: Recorder;
+  readonly #isOn: boolean;
+  #latest: Group | null = null;
+
+  /** `isOn`: false in runs that were started by a version which handled all signals at once. */
+  constructor(recorder: Recorder, isOn: boolean) {
+    this.#recorder = recorder;
+    this.#isOn = isOn;
+  }
+
+  /** Handles a signal in its turn. */
+  async handle(handle: () => Promise<void> | void): Promise<void> {
+    if (this.#isOn) await this.#currentGroup().turn;
+    await handle();
+  }
+
+  /** Resolves when the signals that came with the start of the workflow are handled. */
+  async started(): Promise<void> {
+    await this.#latest?.turn;
+  }
+
+  #currentGroup(): Group {
+    const { historyLength: task } = workflowInfo();
+    if (this.#latest?.task === task) return this.#latest;
+    const before = this.#latest;
+    const isBehind = before?.hasTurn === false || this.#recorder.isWritingSinceEarlier;
+    const group = { task, hasTurn: false, turn: Promise.resolve() };
+    group.turn = this.#turnOf(group, isBehind ? { before } : null);
+    this.#latest = group;
+    return group;
+  }
+
+  async #turnOf(group: Group, behind: { before: Group | null } | null): Promise<void> {
+    await behind?.before?.turn;
+    await everythingElse();
+    while (behind && this.#recorder.isWriting) {
+      await until(() => !this.#recorder.isWriting);
+      await everythingElse();
+    }
+    group.hasTurn = true;
+  }
+}
+
+/** Resolves when the SDK has run everything that can run now, and has tried all conditions again and again. */
+async function everythingElse(): Promise<void> {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    let isTried = false;
+    const tried = condition(() => isTried);
+    isTried = true;
+    await tried;
+  }
+}
