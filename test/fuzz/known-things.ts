@@ -2,6 +2,7 @@ import type { PopulatedWorkspace } from '../web/populated-workspace.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import type { Sent, World } from '../support/world.ts';
 import type { Receiver } from '../support/receiver.ts';
+import { failCallback } from '../support/ended-run.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Fuzzing } from './schemathesis.ts';
 
@@ -44,6 +45,14 @@ async function arrivedDelivery(world: World, owner: Sent, receiver: Receiver): P
   });
 }
 
+/** Returns the id of a completed task whose callback has failed, and fails again. */
+async function taskWithFailedCallback(world: World): Promise<string> {
+  const { json } = await world.submit({ callback_url: 'https://127.0.0.1:1/' });
+  await world.reaches(json.execution_id, 'completed');
+  await failCallback(world.database, json.execution_id);
+  return json.execution_id;
+}
+
 /**
  * Returns existing ids for each path parameter. Operations that delete objects get separate ones, so that the others
  * still exist for the other operations.
@@ -75,6 +84,7 @@ export async function knownThings(
     ...of(OF_DELIVERIES, 'id', [await arrivedDelivery(world, owner, receiver)]),
     ...of(['cancelDeliveryRetry'], 'id', [later]),
     ...of(['continueTask'], 'execution_id', [await submit('Goes on', { step_ms: 600_000 })]),
+    ...of(['retryTaskCallback'], 'execution_id', [await taskWithFailedCallback(world)]),
     ...of(['endSession'], 'id', (await idsAt('/api/v1/sessions')).slice(1)),
     ...of(['cancelTask'], 'execution_id', [runs.paused, runs.completed]),
     ...of(['eraseTask'], 'execution_id', [runs.cancelled, runs.asking]),

@@ -22,8 +22,9 @@ export function makeNextVersion(): NextVersion {
   symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
   const file = join(folder, 'src', 'workflows', 'task-run.ts');
   const text = readFileSync(file, 'utf8');
-  const first = '  const { executionId, rehearsal } = input;\n';
+  const first = '  handleMessages(run);\n';
   assert.equal(text.split(first).length, 2, 'the place where a run begins is found');
-  writeFileSync(file, text.replace(first, `${first}  await sleep(${ADDED_STEP_MS});\n`));
+  const changed = text.replace(first, `${first}  await sleep(${ADDED_STEP_MS});\n`);
+  writeFileSync(file, `import { sleep } from '@temporalio/workflow';\n${changed}`);
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
