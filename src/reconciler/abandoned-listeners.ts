@@ -11,7 +11,7 @@ type Dependencies = { database: Database; clock: () => Date; log: Logger };
 const BATCH = 100;
 
 /** Deletes webhooks of listeners that have been gone for a minute. */
-export async function removeAbandoned({ database, clock, log }: Dependencies): Promise<void> {
+export async function deleteAbandonedListeners({ database, clock, log }: Dependencies): Promise<void> {
   const now = clock();
   const before = new Date(now.getTime() - LISTENER_EXPIRY_MS);
   const idOf = ({ id }: { id: string }) => id;

@@ -8,7 +8,7 @@ import {
 } from '../database/webhooks/dispatch.ts';
 import { listUnfinishedGroups, listUnstartedGroups, markGroupsStarted } from '../database/webhooks/events.ts';
 import { listOverdueRetries } from '../database/webhooks/scheduled-retries.ts';
-import { listWebhooksWithWaiting, setWaitingAside } from '../database/webhooks/waiting-deliveries.ts';
+import { listWebhooksWithWaiting, holdOrCancelWaiting } from '../database/webhooks/waiting-deliveries.ts';
 import { listUnmailedOccasions } from '../database/people/notices.ts';
 import { countNextGroups, type StoredGroup } from '../domain/webhooks/dispatch-batches.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
@@ -54,7 +54,7 @@ const GROUPS = 100;
 /**
  * Starts groups of events that were stored but not started: their process died in between, or Temporal was unavailable.
  */
-export async function dispatchForgotten({
+export async function startUnstartedGroups({
   database,
   deliveryControl,
   clock,
@@ -93,10 +93,10 @@ function* batchesOf(groups: readonly StoredGroup[]): Generator<[string, ...strin
 
 /**
  * Moves the events of groups that are not done, although nothing dispatches them any more, to new groups. For example,
- * an operator has terminated the workflow. {@link dispatchForgotten} starts the new groups; what the old one has
+ * an operator has terminated the workflow. {@link startUnstartedGroups} starts the new groups; what the old one has
  * recorded is not sent again.
  */
-export async function renewAbandoned({
+export async function regroupStuckEvents({
   database,
   engine,
   clock,
@@ -121,7 +121,7 @@ export async function renewAbandoned({
 }
 
 /** Starts retries of deliveries whose failure was recorded, but whose workflow is not known to exist. */
-export async function retryForgotten({
+export async function startUnstartedRetries({
   database,
   deliveryControl,
   clock,
@@ -162,13 +162,13 @@ export async function startOverdueRetries({
 }
 
 /** Holds or cancels deliveries that still wait for a disabled or deleted webhook, because a process died. */
-export async function setForgottenAside({ database }: DeliveryDependencies): Promise<void> {
+export async function holdOrCancelLeftovers({ database }: DeliveryDependencies): Promise<void> {
   const webhooks = await listWebhooksWithWaiting(database, BATCH);
-  await forEachRow(webhooks, String, (webhookId) => setWaitingAside(database, webhookId));
+  await forEachRow(webhooks, String, (webhookId) => holdOrCancelWaiting(database, webhookId));
 }
 
 /** Starts backlogs that have waited too long. An active one is only signalled again. */
-export async function drainForgotten({
+export async function restartBacklogs({
   database,
   deliveryControl,
   clock,
@@ -185,7 +185,7 @@ export async function drainForgotten({
  * Starts mails about disabled webhooks if the worker died, or could not reach Temporal, before it started them, and
  * about escalated runs, which nothing else starts.
  */
-export async function notifyForgotten({
+export async function startUnsentNotices({
   database,
   deliveryControl,
   clock,
@@ -196,9 +196,11 @@ export async function notifyForgotten({
     await listUnmailedOccasions(database, span),
     ({ id }) => id,
     ({ kind, id, at }) =>
-      kind === 'webhook.disabled'
-        ? deliveryControl.notify(id, at)
-        : deliveryControl.notifyOfEscalation(id, at),
+      deliveryControl.notify(
+        kind === 'webhook.disabled'
+          ? { webhookId: id, disabledAt: at.toISOString() }
+          : { executionId: id, escalatedAt: at.toISOString() },
+      ),
   );
 }
 

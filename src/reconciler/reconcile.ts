@@ -108,7 +108,7 @@ export async function recordEnds(dependencies: Dependencies): Promise<void> {
 }
 
 /** Starts runs that were stored but not started: their process died in between, or Temporal was unavailable. */
-export async function startForgotten(dependencies: Dependencies): Promise<void> {
+export async function startUnstartedRuns(dependencies: Dependencies): Promise<void> {
   const before = new Date(dependencies.clock().getTime() - SUBMISSION_MS);
   const rows = await listUnstartedRuns(dependencies.database, before, BATCH);
   await forEachRow(rows, idOf, (row) => restartRun(dependencies, row), CONCURRENT_STARTS);
@@ -136,7 +136,7 @@ async function* otherOpenRuns(
 }
 
 /** Starts callbacks that nothing sends. */
-export async function sendForgotten(dependencies: Dependencies): Promise<void> {
+export async function startUnsentCallbacks(dependencies: Dependencies): Promise<void> {
   const { database, engine, clock } = dependencies;
   const before = new Date(clock().getTime() - CALLBACK_MS);
   await forEachRow(await listRunsAwaitingCallback(database, before, BATCH), String, async (id) => {

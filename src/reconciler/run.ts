@@ -1,13 +1,13 @@
 import { setTimeout } from 'node:timers/promises';
 import { Client as PostgresClient } from 'pg';
-import { deleteOldRequests, removeAbandoned } from './abandoned-listeners.ts';
+import { deleteOldRequests, deleteAbandonedListeners } from './abandoned-listeners.ts';
 import {
-  dispatchForgotten,
-  drainForgotten,
-  notifyForgotten,
-  renewAbandoned,
-  retryForgotten,
-  setForgottenAside,
+  startUnstartedGroups,
+  restartBacklogs,
+  startUnsentNotices,
+  regroupStuckEvents,
+  startUnstartedRetries,
+  holdOrCancelLeftovers,
   startOverdueRetries,
   type DeliveryDependencies,
 } from './forgotten-deliveries.ts';
@@ -16,9 +16,9 @@ import {
   recordPauses,
   removeExpired,
   repairPauses,
-  sendForgotten,
+  startUnsentCallbacks,
   signalPauses,
-  startForgotten,
+  startUnstartedRuns,
   startForgottenRetries,
   sweep,
   type Dependencies,
@@ -50,22 +50,22 @@ const PARTS: readonly Part[] = [
   signalPauses,
   repairPauses,
   recordEnds,
-  startForgotten,
-  dispatchForgotten,
-  retryForgotten,
-  removeAbandoned,
+  startUnstartedRuns,
+  startUnstartedGroups,
+  startUnstartedRetries,
+  deleteAbandonedListeners,
 ];
 
 /** The slow parts, every {@link SWEEP_EVERY_MS} beside the turns. */
 const SWEEP_PARTS: readonly Part[] = [
   sweep,
-  sendForgotten,
+  startUnsentCallbacks,
   startForgottenRetries,
-  renewAbandoned,
-  setForgottenAside,
-  drainForgotten,
+  regroupStuckEvents,
+  holdOrCancelLeftovers,
+  restartBacklogs,
   startOverdueRetries,
-  notifyForgotten,
+  startUnsentNotices,
   removeExpired,
   deleteOldRequests,
 ];

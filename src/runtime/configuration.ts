@@ -507,7 +507,7 @@ function eventsRateOf(perSecond: number): { perSecond: number; burst: number } {
   return { perSecond, burst: Math.max(2 * perSecond, MAX_EVENTS_PER_REQUEST) };
 }
 
-/** Returns the schema of single addresses, each converted to a range. */
+/** Returns the schema of IP addresses and ranges. */
 function ranges() {
   return z.string().transform((text, context) => {
     const given = rangesIn(text);
@@ -520,6 +520,7 @@ function ranges() {
   });
 }
 
+/** Returns the schema of single IP addresses, each converted to a range. */
 function addresses() {
   return z.string().transform((text, context) => {
     const given = text.split(',').map((entry) => entry.trim().toLowerCase());

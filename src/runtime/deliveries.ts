@@ -8,7 +8,7 @@ import { createResultRecorder } from '../activities/deliveries/result-recorder.t
 import { createRelay } from '../activities/deliveries/relay.ts';
 import { createRetryActivities } from '../activities/deliveries/retries.ts';
 import { startNotifications } from '../database/common/notifications.ts';
-import { setWaitingAside } from '../database/webhooks/waiting-deliveries.ts';
+import { holdOrCancelWaiting } from '../database/webhooks/waiting-deliveries.ts';
 import { OutboundFailure } from '../outbound/failure.ts';
 import { SealError, webhookSecretContext, type Sealing } from '../security/sealing.ts';
 import { createDeliveryMetrics } from '../telemetry/event-metrics.ts';
@@ -41,12 +41,12 @@ export async function openDeliveries(
     metrics?.onDisabled();
     log.warn({ webhook_id: webhookId, disabled_at: at }, 'webhook disabled after repeated failures');
     // Not awaited: results of other webhooks must not wait. The reconciler holds what is left after an error.
-    setWaitingAside(database, webhookId).catch((error: unknown) =>
+    holdOrCancelWaiting(database, webhookId).catch((error: unknown) =>
       log.warn({ err: error, webhook_id: webhookId }, 'holding deliveries failed; will retry'),
     );
     // The reconciler retries a failed start.
     control
-      .notify(webhookId, at)
+      .notify({ webhookId, disabledAt: at.toISOString() })
       .catch((error: unknown) => log.warn({ err: error }, 'notifying admins failed; will retry'));
   });
   const relay = createRelay({

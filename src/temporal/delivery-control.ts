@@ -159,21 +159,11 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     },
 
     /**
-     * Starts the mails to the admins about a disabled webhook, once.
+     * Starts the mails about a disabled webhook or an escalated run, once.
      * @throws EngineUnavailable | EngineUncertain
      */
-    async notify(webhookId: string, disabledAt: Date): Promise<void> {
-      const input: NotifyInput = { webhookId, disabledAt: disabledAt.toISOString() };
-      await start(NOTIFY_ADMINS_WORKFLOW, notifyWorkflowId(input), input);
-    },
-
-    /**
-     * Starts the mails about an escalated run, once.
-     * @throws EngineUnavailable | EngineUncertain
-     */
-    async notifyOfEscalation(executionId: string, escalatedAt: Date): Promise<void> {
-      const input: NotifyInput = { executionId, escalatedAt: escalatedAt.toISOString() };
-      await start(NOTIFY_ADMINS_WORKFLOW, notifyWorkflowId(input), input);
+    async notify(reason: NotifyInput): Promise<void> {
+      await start(NOTIFY_ADMINS_WORKFLOW, notifyWorkflowId(reason), reason);
     },
   };
 }

@@ -150,21 +150,6 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     }
   }
 
-  /** Ends a pause made in the Temporal Web UI, if there is one. */
-  async function liftEnginePause(id: string, by: string): Promise<void> {
-    const { status } = await within(CALL_LIMIT_MS, () => handleOf(id).describe());
-    if (status.name !== 'PAUSED') return;
-    const { namespace } = client.options;
-    const request = {
-      namespace,
-      workflowId: id,
-      identity: by,
-      reason: 'through the API',
-      requestId: randomUUID(),
-    };
-    await within(CALL_LIMIT_MS, () => client.workflowService.unpauseWorkflowExecution(request));
-  }
-
   return {
     /**
      * Starts the workflow of a stored run. Returns whether it was started before, and then does nothing.
@@ -212,7 +197,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       unstarted: RunToStart | null = null,
     ): Promise<SignalOutcome> {
       const answer = await signal(id, continueSignal, request, unstarted);
-      if (answer === 'accepted') await resumeInEngine(id, request);
+      if (answer === 'accepted') await endEnginePause(id, request.by);
       return answer;
     },
 
@@ -226,7 +211,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       unstarted: RunToStart | null = null,
     ): Promise<SignalOutcome> {
       const answer = await signal(id, cancelSignal, request, unstarted);
-      if (answer === 'accepted') await resumeInEngine(id, request);
+      if (answer === 'accepted') await endEnginePause(id, request.by);
       return answer;
     },
 
@@ -324,9 +309,22 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     }
   }
 
-  async function resumeInEngine(id: string, request: ControlRequest): Promise<void> {
+  /**
+   * Ends a pause made in the Temporal Web UI, if there is one.
+   * @throws EngineUnavailable
+   */
+  async function endEnginePause(id: string, by: string): Promise<void> {
     try {
-      await liftEnginePause(id, request.by);
+      const { status } = await within(CALL_LIMIT_MS, () => handleOf(id).describe());
+      if (status.name !== 'PAUSED') return;
+      const request = {
+        namespace: client.options.namespace,
+        workflowId: id,
+        identity: by,
+        reason: 'through the API',
+        requestId: randomUUID(),
+      };
+      await within(CALL_LIMIT_MS, () => client.workflowService.unpauseWorkflowExecution(request));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return;
       throw new EngineUnavailable('Temporal did not resume the run', { cause: error });

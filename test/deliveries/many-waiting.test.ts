@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { recoverDeliveries } from '../../src/database/webhooks/recovery.ts';
-import { setWaitingAside } from '../../src/database/webhooks/waiting-deliveries.ts';
+import { holdOrCancelWaiting } from '../../src/database/webhooks/waiting-deliveries.ts';
 import { deleteWebhook } from '../../src/database/webhooks/webhooks.ts';
 import { FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
-import { setForgottenAside } from '../../src/reconciler/forgotten-deliveries.ts';
+import { holdOrCancelLeftovers } from '../../src/reconciler/forgotten-deliveries.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
@@ -79,7 +79,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
   const statusOf = async (id: string) =>
     (await query<{ status: string }>('select status from deliveries where id = ?', [id]))[0]?.status;
   const reconcile = () =>
-    setForgottenAside({
+    holdOrCancelLeftovers({
       database: world.database,
       deliveryControl: world.control,
       clock: () => new Date(),
@@ -166,7 +166,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
 
     await world.changeWebhook(webhookId, { disabled_at: null });
     await recover(webhookId);
-    await setWaitingAside(world.database, webhookId);
+    await holdOrCancelWaiting(world.database, webhookId);
     await reconcile();
     assert.equal(await count(webhookId, 'pending'), MANY);
   });

@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Member, Notification, User } from '../../src/database/people/entities.ts';
-import { notifyForgotten } from '../../src/reconciler/forgotten-deliveries.ts';
+import { startUnsentNotices } from '../../src/reconciler/forgotten-deliveries.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -88,7 +88,7 @@ describe('the disabling of a webhook', function () {
     const { database, control: deliveryControl } = world;
     const dependencies = { database, deliveryControl, log: pino({ level: 'silent' }) };
     const turn = (later: number) =>
-      notifyForgotten({ ...dependencies, clock: () => new Date(at.getTime() + later) });
+      startUnsentNotices({ ...dependencies, clock: () => new Date(at.getTime() + later) });
     await turn(1_000);
     assert.equal(server.mails.length, before, 'the worker may still be sending');
     await turn(5_000);

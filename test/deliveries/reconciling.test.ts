@@ -3,7 +3,7 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
 import { markGroupsStarted } from '../../src/database/webhooks/events.ts';
 import { createEngine } from '../../src/reconciler/engine.ts';
-import { dispatchForgotten, renewAbandoned } from '../../src/reconciler/forgotten-deliveries.ts';
+import { startUnstartedGroups, regroupStuckEvents } from '../../src/reconciler/forgotten-deliveries.ts';
 import { startReconciler } from '../../src/reconciler/run.ts';
 import {
   attemptWorkflowId,
@@ -122,7 +122,7 @@ describe('the reconciler', () => {
     assert.deepEqual(new Set(turns), new Set(['failed']));
     const failures = lines.filter(({ msg }) => msg === 'reconciler turn failed');
     const of = (part: string) => failures.filter((line) => line.part === part).length;
-    assert.deepEqual([of('recordPauses'), of('dispatchForgotten')], [turns.length, turns.length]);
+    assert.deepEqual([of('recordPauses'), of('startUnstartedGroups')], [turns.length, turns.length]);
     assert.equal(failures.length, 2 * turns.length);
   });
 
@@ -163,7 +163,7 @@ describe('the reconciler', () => {
     const engine = engineOf();
     const period = { from: new Date(Date.now() - MINUTE_MS), until: new Date() };
     await eventually('the workflow is listed', () => engine.hasOpenDispatch(period));
-    await renewAbandoned(dependencies(16 * MINUTE_MS));
+    await regroupStuckEvents(dependencies(16 * MINUTE_MS));
     assert.equal((await groupRow(groupId))?.done_at, null, 'its workflow is open');
 
     for await (const { workflowId } of world.client.workflow.list({
@@ -172,11 +172,11 @@ describe('the reconciler', () => {
       await world.client.workflow.getHandle(workflowId).terminate('an operator');
     }
     await eventually('no workflow is open', async () => !(await engine.hasOpenDispatch(period)));
-    await renewAbandoned(dependencies(14 * MINUTE_MS));
+    await regroupStuckEvents(dependencies(14 * MINUTE_MS));
     assert.equal((await groupRow(groupId))?.done_at, null, 'it is not old enough');
-    await renewAbandoned(dependencies(16 * MINUTE_MS));
+    await regroupStuckEvents(dependencies(16 * MINUTE_MS));
     assert.ok((await groupRow(groupId))?.done_at, 'its events were moved to a new group');
-    await dispatchForgotten(dependencies(10_000));
+    await startUnstartedGroups(dependencies(10_000));
 
     const worker = await startDeliveryWorker(world.configuration, silent);
     try {

@@ -6,7 +6,7 @@ import type { Catalogue } from '../../src/agents/catalogue.ts';
 import { Member, Notification, User } from '../../src/database/people/entities.ts';
 import type { Role } from '../../src/domain/people/access.ts';
 import { initialView } from '../../src/domain/tasks/task-run.ts';
-import { notifyForgotten } from '../../src/reconciler/forgotten-deliveries.ts';
+import { startUnsentNotices } from '../../src/reconciler/forgotten-deliveries.ts';
 import type { DeliveryControl } from '../../src/temporal/delivery-control.ts';
 import { quietRun } from '../gateway/quiet-runs.ts';
 import { useRuns } from '../support/runs.ts';
@@ -93,11 +93,11 @@ describe('an escalated run', function () {
     const id = await escalated();
     const started: string[] = [];
     const deliveryControl = {
-      notifyOfEscalation: async (executionId: string) => void started.push(executionId),
+      notify: async (reason: { executionId?: string }) => void started.push(reason.executionId ?? ''),
     } as unknown as DeliveryControl;
     const later = new Date(Date.now() + 10_000);
     const dependencies = { database: runs.database, deliveryControl, log: pino({ level: 'silent' }) };
-    await notifyForgotten({ ...dependencies, clock: () => later });
+    await startUnsentNotices({ ...dependencies, clock: () => later });
     assert.ok(started.includes(id));
   });
 });

@@ -112,7 +112,8 @@ describe('the admins of a disabled webhook', function () {
     const control = createDeliveryControl({ client: environment.client, taskQueue });
     const { webhookId, disabledAt } = disabling;
     return await worker.runUntil(async () => {
-      for (let time = 0; time < times; time += 1) await control.notify(webhookId, disabledAt);
+      for (let time = 0; time < times; time += 1)
+        await control.notify({ webhookId, disabledAt: disabledAt.toISOString() });
       return (await handleOf(disabling).result()) as unknown;
     });
   }

@@ -12,9 +12,8 @@ export type NewCall = Pick<
 > & { place: CallKey; startedAt: Date };
 
 /**
- * Records a call that has ended. It replaces an earlier failure, and another call of the same place; an answered call stays
- * unchanged.
- * Writes nothing for a run that has been erased. Characters that PostgreSQL cannot store are removed.
+ * Records a call that has ended. It replaces an earlier failure, and another call of the same place. An answered call stays
+ * unchanged. Writes nothing for a run that has been erased. Characters that PostgreSQL cannot store are removed.
  */
 export async function recordCall(database: Database, call: NewCall): Promise<void> {
   const { place, usage } = call;

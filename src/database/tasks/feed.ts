@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { CALLBACK_STATES } from '../../domain/tasks/task-states.ts';
+import { isReportedByCallback } from '../../domain/tasks/task-states.ts';
 import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
 import type { RecordOutcome, RunChange } from '../../domain/tasks/run-change.ts';
 import type { RunView } from '../../domain/tasks/run-schemas.ts';
@@ -201,7 +201,7 @@ function viewColumns(
 ) {
   const ends = view.completed_at !== null;
   const holds = sql`(engine_paused_at is not null and ${!(ends || enginePauseOver)}::boolean and state = 'paused')`;
-  const sendsCallback = ends && (CALLBACK_STATES as readonly string[]).includes(view.state);
+  const sendsCallback = ends && isReportedByCallback(view.state);
   return sql`,
     view_seq = last_seq + (select count(*) from fresh),
     state = case when ${holds} then state else ${view.state} end,

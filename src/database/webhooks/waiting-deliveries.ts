@@ -17,11 +17,11 @@ const BATCH = 1_000;
  * Holds the waiting deliveries of a disabled webhook, or cancels those of a deleted one, in batches. Does nothing if it
  * is neither, and stops when it is enabled again. Skips rows that a transaction has locked. Can be repeated.
  */
-export async function setWaitingAside(database: Database, webhookId: string): Promise<void> {
+export async function holdOrCancelWaiting(database: Database, webhookId: string): Promise<void> {
   for (const status of ['pending', 'retrying', 'held'] as const) {
     for (let after: string | null = NIL; after !== null; )
       after = await retryOnDeadlock(() =>
-        setBatchAside(database, webhookId, { status, after: after ?? NIL }),
+        holdOrCancelBatch(database, webhookId, { status, after: after ?? NIL }),
       );
   }
 }
@@ -30,7 +30,7 @@ export async function setWaitingAside(database: Database, webhookId: string): Pr
  * Changes the next deliveries of one status after an id. Returns the last id; null if there are none. The lock keeps the
  * webhook from being enabled before the batch is committed.
  */
-async function setBatchAside(
+async function holdOrCancelBatch(
   database: Database,
   webhookId: string,
   { status, after }: { status: 'pending' | 'retrying' | 'held'; after: string },
