@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { EngineTime } from '../src/activities/deliveries/attempts.ts';
 import { readProcessConfiguration, type WorkerConfiguration } from '../src/runtime/process-configuration.ts';
-import { openDeliveries } from '../src/runtime/deliveries.ts';
+import { openDeliveries } from '../src/runtime/delivery-activities.ts';
 import { openEngine, openFoundation, openSealing } from '../src/runtime/foundation.ts';
 import { openMaintenance, scheduleRetention } from '../src/runtime/maintenance.ts';
 import { readinessOfWorkers } from '../src/runtime/observation.ts';

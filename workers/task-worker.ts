@@ -8,8 +8,8 @@ import { openEngine, openFoundation, openSealing } from '../src/runtime/foundati
 import { hideProcess } from '../src/runtime/hide-process.ts';
 import { readinessOfWorkers } from '../src/runtime/observation.ts';
 import { runProcess, type Running } from '../src/runtime/process.ts';
-import { openReconciler } from '../src/runtime/reconciler.ts';
-import { startRunWorker } from '../src/runtime/runs.ts';
+import { openReconciler } from '../src/runtime/open-reconciler.ts';
+import { startRunWorker } from '../src/runtime/run-worker.ts';
 import { NO_TELEMETRY, type Telemetry } from '../src/runtime/telemetry.ts';
 import { installRuntime } from '../src/runtime/temporal.ts';
 import { openWorkers } from '../src/runtime/workers.ts';

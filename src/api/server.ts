@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { openCallbacks } from '../runtime/callbacks.ts';
 import { openEngine, openFoundation, openSealing } from '../runtime/foundation.ts';
 import { readinessOfWorkers } from '../runtime/observation.ts';
-import { startRunWorker } from '../runtime/runs.ts';
+import { startRunWorker } from '../runtime/run-worker.ts';
 import { openWorkers } from '../runtime/workers.ts';
 import { runProcess, type Running } from '../runtime/process.ts';
 import { externalProviderOf, mailerOf } from '../runtime/outgoing.ts';

@@ -12,7 +12,7 @@ import { listWebhooksWithWaiting, holdOrCancelWaiting } from '../database/webhoo
 import { listUnmailedOccasions } from '../database/people/notices.ts';
 import { countNextGroups, type StoredGroup } from '../domain/webhooks/dispatch-batches.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
-import type { Engine } from './engine.ts';
+import type { RunInspector } from './run-inspector.ts';
 import type { ReconcilerAction } from './reconcile.ts';
 import { forEachRow } from './rows.ts';
 
@@ -101,7 +101,7 @@ export async function regroupStuckEvents({
   engine,
   clock,
   log,
-}: DeliveryDependencies & { engine: Pick<Engine, 'hasOpenDispatch'> }): Promise<void> {
+}: DeliveryDependencies & { engine: Pick<RunInspector, 'hasOpenDispatch'> }): Promise<void> {
   const since = { unclaimed: before(clock, UNCLAIMED_MS), claimed: before(clock, ABANDONED_MS) };
   const groups = await listUnfinishedGroups(database, since, GROUPS);
   await forEachRow(

@@ -5,7 +5,7 @@ import { recordChangeOfView } from '../database/tasks/feed.ts';
 import {
   findOpenRuns,
   findRun,
-  findUnnotedPauses,
+  findUnrecordedPauses,
   recordEnginePause,
   markEnginePauseSignalled,
   removeOldRuns,
@@ -27,7 +27,7 @@ import {
 import { isTerminal, isReportedByCallback } from '../domain/tasks/task-states.ts';
 import { runToStart, type TaskControl } from '../temporal/task-control.ts';
 import type { RunChange } from '../domain/tasks/run-change.ts';
-import type { Engine, EngineState } from './engine.ts';
+import type { RunInspector, EngineState } from './run-inspector.ts';
 import { forEachRow } from './rows.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -36,7 +36,7 @@ export type Dependencies = {
   /** Retention of ended runs, in days. */
   runsKeptDays: number;
   database: Database;
-  engine: Engine;
+  engine: RunInspector;
   control: TaskControl;
   clock: () => Date;
   log: Logger;
@@ -81,8 +81,11 @@ const MAX_TRIES = 3;
 
 /** Records runs that were paused in the Temporal Web UI. */
 export async function recordPauses(dependencies: Dependencies): Promise<void> {
-  const unnoted = await findUnnotedPauses(dependencies.database, await dependencies.engine.pausedRuns());
-  await forEachRow(unnoted, String, (id) => recordPause(dependencies, id), CONCURRENT_STARTS);
+  const unrecorded = await findUnrecordedPauses(
+    dependencies.database,
+    await dependencies.engine.pausedRuns(),
+  );
+  await forEachRow(unrecorded, String, (id) => recordPause(dependencies, id), CONCURRENT_STARTS);
 }
 
 /** Signals recorded pauses to their workflows. */
@@ -148,7 +151,7 @@ export async function startUnsentCallbacks(dependencies: Dependencies): Promise<
 }
 
 /** Starts manual retries of callbacks that were requested but not started. */
-export async function startForgottenRetries(dependencies: Dependencies): Promise<void> {
+export async function startUnstartedCallbackRetries(dependencies: Dependencies): Promise<void> {
   const { database, control, onAction } = dependencies;
   const executionIdOf = ({ executionId }: { executionId: string }) => executionId;
   await forEachRow(await listCallbackRetries(database, BATCH), executionIdOf, async (retry) => {

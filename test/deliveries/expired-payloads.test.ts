@@ -58,7 +58,7 @@ describe('a delivery with an expired payload', function () {
       database: world.database,
       control: world.control,
       attempt: () => assert.fail('there is nothing to send'),
-      endpointCache: { forGroups: async () => new Map(), current: () => assert.fail(), invalidate() {} },
+      webhookLoader: { loadForGroups: async () => new Map(), loadCurrent: () => assert.fail(), forget() {} },
       engineTime: async () => Date.now(),
     });
     await new MockActivityEnvironment().run(finishGroup, { groupId: first.id, ids: [first.id] });

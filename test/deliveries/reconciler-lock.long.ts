@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { openLink } from '../../faults/proxy.ts';
-import { createEngine } from '../../src/reconciler/engine.ts';
-import { startReconciler, type Reconciler } from '../../src/reconciler/run.ts';
+import { createRunInspector } from '../../src/reconciler/run-inspector.ts';
+import { startReconciler, type Reconciler } from '../../src/reconciler/reconciler-loop.ts';
 import { createTaskControl } from '../../src/temporal/task-control.ts';
 import { useDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
@@ -18,7 +18,7 @@ describe('the lock of the reconciler', function () {
     const log = pino({ level: 'silent' });
     return startReconciler({
       database,
-      engine: createEngine({ client, taskQueue, log }),
+      engine: createRunInspector({ client, taskQueue, log }),
       control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
       deliveryControl: control,
       runsKeptDays: 180,

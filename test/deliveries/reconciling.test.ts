@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
 import { markGroupsStarted } from '../../src/database/webhooks/events.ts';
-import { createEngine } from '../../src/reconciler/engine.ts';
+import { createRunInspector } from '../../src/reconciler/run-inspector.ts';
 import { startUnstartedGroups, regroupStuckEvents } from '../../src/reconciler/forgotten-deliveries.ts';
-import { startReconciler } from '../../src/reconciler/run.ts';
+import { startReconciler } from '../../src/reconciler/reconciler-loop.ts';
 import {
   attemptWorkflowId,
   backlogWorkflowId,
@@ -58,7 +58,7 @@ describe('the reconciler', () => {
   const query = <Row>(statement: string, values: unknown[] = []) =>
     world.database.em.fork().execute<Row[]>(statement, values);
   const engineOf = () =>
-    createEngine({ client: world.client, taskQueue: world.configuration.taskQueue, log: silent });
+    createRunInspector({ client: world.client, taskQueue: world.configuration.taskQueue, log: silent });
   /** Returns dependencies with a clock that is `laterMs` ahead. */
   const dependencies = (laterMs: number) => ({
     database: world.database,

@@ -8,7 +8,7 @@ import {
   type AttemptLimiter,
 } from '../../src/activities/deliveries/attempt-limiter.ts';
 import { createAttempts } from '../../src/activities/deliveries/attempts.ts';
-import { createEndpointCache } from '../../src/activities/deliveries/endpoint-cache.ts';
+import { createWebhookLoader } from '../../src/activities/deliveries/webhook-loader.ts';
 import { createResultRecorder } from '../../src/activities/deliveries/result-recorder.ts';
 import { createRetryActivities } from '../../src/activities/deliveries/retries.ts';
 import { Workspace } from '../../src/database/people/entities.ts';
@@ -57,7 +57,7 @@ describe('an attempt that waits for a free place', function () {
     const sender = createOutboundClient({ guard: createAddressGuard(world.configuration.outboundAllow) });
     const attempt = createAttempts({
       database: world.database,
-      endpointCache: createEndpointCache(world.database),
+      webhookLoader: createWebhookLoader(world.database),
       limiter,
       recorder: createResultRecorder(world.database, () => {}),
       sender,

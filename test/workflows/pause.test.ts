@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
-import { createEngine } from '../../src/reconciler/engine.ts';
+import { createRunInspector } from '../../src/reconciler/run-inspector.ts';
 import { sweep } from '../../src/reconciler/reconcile.ts';
 import { useModels } from '../agents/model-world.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
@@ -250,7 +250,7 @@ describe('a pause of a run', function () {
         workflowExecution: { workflowId: id },
       });
       const log = pino({ level: 'silent' });
-      const engine = createEngine({ client, taskQueue: configuration.taskQueue, log });
+      const engine = createRunInspector({ client, taskQueue: configuration.taskQueue, log });
       // The sweep skips runs that were submitted very recently.
       const clock = () => new Date(Date.now() + 60_000);
       await eventually('the run is cancelled', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import type { Database } from '../../src/database/database.ts';
-import type { Engine } from '../../src/reconciler/engine.ts';
+import type { RunInspector } from '../../src/reconciler/run-inspector.ts';
 import {
   recordEnds,
   recordPauses,
@@ -10,7 +10,7 @@ import {
   sweep,
   type Dependencies,
 } from '../../src/reconciler/reconcile.ts';
-import { withOneList } from '../../src/reconciler/run.ts';
+import { withOneList } from '../../src/reconciler/reconciler-loop.ts';
 import type { TaskControl } from '../../src/temporal/task-control.ts';
 import { useInstallation } from '../support/installation.ts';
 
@@ -46,7 +46,7 @@ describe('the reconciler with 5,000 runs', () => {
       asked.push(name);
       return lists[name] ?? [];
     };
-    const engine: Partial<Engine> = {
+    const engine: Partial<RunInspector> = {
       pausedRuns: list('pausedRuns'),
       openRuns: list('openRuns'),
       runsClosedFromOutside: list('runsClosedFromOutside'),
@@ -58,7 +58,7 @@ describe('the reconciler with 5,000 runs', () => {
     const dependencies: Dependencies = {
       runsKeptDays: 180,
       database,
-      engine: engine as Engine,
+      engine: engine as RunInspector,
       control: {} as TaskControl,
       clock: () => new Date(),
       log: pino({ level: 'silent' }),

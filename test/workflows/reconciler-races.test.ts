@@ -5,7 +5,7 @@ import { recordChange } from '../../src/database/tasks/feed.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
-import type { Engine, EngineState } from '../../src/reconciler/engine.ts';
+import type { RunInspector, EngineState } from '../../src/reconciler/run-inspector.ts';
 import { recordEnds, recordPauses, type Dependencies } from '../../src/reconciler/reconcile.ts';
 import type { TaskControl } from '../../src/temporal/task-control.ts';
 import { quietRun } from '../gateway/quiet-runs.ts';
@@ -57,7 +57,7 @@ describe('a run that changes while the reconciler queries Temporal', () => {
         await write('second', 'completed');
       return answer;
     };
-    const engine: Partial<Engine> = {
+    const engine: Partial<RunInspector> = {
       pausedRuns: async () => [id],
       runsClosedFromOutside: async () => [id],
       stateOf: () => answering('stateOf', state),
@@ -66,7 +66,7 @@ describe('a run that changes while the reconciler queries Temporal', () => {
     return {
       runsKeptDays: 180,
       database,
-      engine: engine as Engine,
+      engine: engine as RunInspector,
       control: control as TaskControl,
       clock: () => new Date(),
       log: pino({ level: 'silent' }),

@@ -1,11 +1,11 @@
 import type { Database } from '../../database/database.ts';
 import { markRetriesStarted, markUnsent } from '../../database/webhooks/dispatch.ts';
 import type { AttemptResult, RecordedResult } from '../../database/webhooks/delivery-results.ts';
-import type { Endpoint } from '../../database/webhooks/endpoints.ts';
+import type { WebhookTarget } from '../../database/webhooks/webhook-targets.ts';
 import { isStillDue, type DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 import type { AttemptTrigger } from '../../domain/webhooks/delivery.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
-import type { EndpointCache } from './endpoint-cache.ts';
+import type { WebhookLoader } from './webhook-loader.ts';
 import type { AttemptLimiter } from './attempt-limiter.ts';
 import type { ResultRecorder } from './result-recorder.ts';
 import type { NewDeliveries } from './new-deliveries.ts';
@@ -13,7 +13,7 @@ import { post, type Post, type PostDependencies } from './post.ts';
 
 export type AttemptDependencies = PostDependencies & {
   database: Database;
-  endpointCache: EndpointCache;
+  webhookLoader: WebhookLoader;
   limiter: AttemptLimiter;
   recorder: ResultRecorder;
   control: Pick<DeliveryControl, 'startRetries'>;
@@ -59,7 +59,7 @@ const MAX_WAIT_MS = 1_000;
  * request, records the result and starts retries. Rejects with the signal's reason if aborted before it is sent.
  */
 export function createAttempts(deps: AttemptDependencies) {
-  const { endpointCache, limiter, recorder, database, control, onError, traces } = deps;
+  const { webhookLoader, limiter, recorder, database, control, onError, traces } = deps;
 
   /**
    * Every attempt belongs to the trace of the event's request, even if it is made in a group, from a backlog, or hours
@@ -89,7 +89,7 @@ export function createAttempts(deps: AttemptDependencies) {
       if (done.succeeded && !recorder.isOverloaded()) release();
       result = await recording;
       if (result) deps.onAttempt?.({ ...done, number: result.number });
-      if (!done.succeeded) endpointCache.invalidate(delivery.webhook_id);
+      if (!done.succeeded) webhookLoader.forget(delivery.webhook_id);
     } finally {
       release();
     }
@@ -107,9 +107,9 @@ export function createAttempts(deps: AttemptDependencies) {
     delivery: Post,
     { trigger, now, freshMs = 0, isWanted, rows }: AttemptOptions,
     waitedMs: number,
-  ): Promise<{ endpoint: Endpoint; at: Date } | null> {
+  ): Promise<{ endpoint: WebhookTarget; at: Date } | null> {
     const isOld = (freshMs === null || waitedMs > freshMs) && ((await rows?.hasRow(delivery.id)) ?? true);
-    const lookup = await endpointCache.current(delivery.webhook_id, now, isOld ? delivery.id : null);
+    const lookup = await webhookLoader.loadCurrent(delivery.webhook_id, now, isOld ? delivery.id : null);
     const { endpoint, at, delivery: current } = lookup;
     const isDue = isWanted ?? ((progress: DeliveryProgress) => isStillDue(delivery, progress));
     if (isOld && !(current && isDue(current))) return null;
@@ -139,7 +139,7 @@ const DELETED = ['cancelled', 'the webhook was deleted'] as const;
 
 /** Returns the status and the reason for not sending to a webhook, or null if it may be sent. */
 export function refusalOf(
-  endpoint: Endpoint | null,
+  endpoint: WebhookTarget | null,
 ): readonly ['held' | 'skipped' | 'cancelled', string] | null {
   if (!endpoint || endpoint.deleted_at) return DELETED;
   if (endpoint.disabled_at) return ['held', 'the webhook is disabled'];

@@ -13,10 +13,10 @@ import type { DispatchInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { allEnded } from './all-ended.ts';
 import { engineClock, type EngineTime } from './attempts.ts';
-import type { EndpointCache } from './endpoint-cache.ts';
+import type { WebhookLoader } from './webhook-loader.ts';
 import { createFirstAttempts, type FirstAttemptDependencies } from './first-attempts.ts';
 import { createNewDeliveries } from './new-deliveries.ts';
-import { cancelExpired } from './payloads.ts';
+import { selectSendable } from './sendable-deliveries.ts';
 import { planDeliveries, postsOf } from './planned-deliveries.ts';
 
 export type DispatchActivities = ReturnType<typeof createDispatchActivities>;
@@ -25,7 +25,7 @@ export type DispatchActivities = ReturnType<typeof createDispatchActivities>;
 export type DispatchResult = { isFinished: boolean } | { isFinished?: never; unfinished: string[] };
 
 export type DispatchDependencies = FirstAttemptDependencies & {
-  endpointCache: EndpointCache;
+  webhookLoader: WebhookLoader;
   engineTime: EngineTime;
 };
 
@@ -42,7 +42,7 @@ const POLL_MS = 1_000;
 
 /** Creates the activities that make first attempts, in groups of events. */
 export function createDispatchActivities(deps: DispatchDependencies) {
-  const { database, endpointCache } = deps;
+  const { database, webhookLoader } = deps;
   const firstAttempts = createFirstAttempts(deps);
 
   return {
@@ -57,7 +57,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       const now = await engineClock(deps.engineTime);
       const [{ events, isRepeat }, endpoints] = await Promise.all([
         claimGroups(database, groupIds, workflowId),
-        endpointCache.forGroups(groupIds),
+        webhookLoader.loadForGroups(groupIds),
       ]);
       const stored = isRepeat
         ? await findDeliveryIds(
@@ -111,7 +111,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
           const over = deliveries.filter(
             ({ created_at: at }) => now().getTime() - at.getTime() > FIRST_ATTEMPT_EXPIRY_MS,
           );
-          const posts = await cancelExpired(database, over, now());
+          const posts = await selectSendable(database, over, now());
           await allEnded(firstAttempts.start(posts, now).values());
           if (over.length < deliveries.length) await after(POLL_MS);
           Context.current().cancellationSignal.throwIfAborted();

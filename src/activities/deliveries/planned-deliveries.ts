@@ -1,7 +1,7 @@
 import type { GroupEvent, PlannedDelivery } from '../../database/webhooks/dispatch.ts';
 import { matchEvent } from '../../domain/webhooks/matching.ts';
 import { orderedUuid } from '../../database/common/ids.ts';
-import type { Endpoint } from '../../database/webhooks/endpoints.ts';
+import type { WebhookTarget } from '../../database/webhooks/webhook-targets.ts';
 import { refusalOf } from './attempts.ts';
 import type { Post } from './post.ts';
 
@@ -11,7 +11,7 @@ import type { Post } from './post.ts';
  */
 export function planDeliveries(
   events: readonly GroupEvent[],
-  known: ReadonlyMap<string, readonly Endpoint[]>,
+  known: ReadonlyMap<string, readonly WebhookTarget[]>,
   stored: ReadonlyMap<string, string> = new Map(),
 ): PlannedDelivery[] {
   const planned: PlannedDelivery[] = [];

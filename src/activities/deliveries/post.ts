@@ -1,6 +1,6 @@
 import type { DeliveryToSend } from '../../database/webhooks/dispatch.ts';
 import type { AttemptResult } from '../../database/webhooks/delivery-results.ts';
-import type { Endpoint } from '../../database/webhooks/endpoints.ts';
+import type { WebhookTarget } from '../../database/webhooks/webhook-targets.ts';
 import type { PlannedFor } from '../../domain/webhooks/attempt-conditions.ts';
 import type { AttemptTrigger } from '../../domain/webhooks/delivery.ts';
 import { DELIVERY_RESPONSE_BYTES, DELIVERY_TIMEOUT_MS } from '../../domain/common/limits.ts';
@@ -39,7 +39,7 @@ export type Post = Pick<
  */
 export async function post(
   deps: PostDependencies,
-  endpoint: Endpoint,
+  endpoint: WebhookTarget,
   delivery: Post,
   attempt: { trigger: AttemptTrigger; begun: Date; now: () => Date; signal: AbortSignal | undefined },
 ): Promise<AttemptResult> {
@@ -74,7 +74,7 @@ export async function post(
 }
 
 function tracedAs(
-  { url }: Endpoint,
+  { url }: WebhookTarget,
   { id, webhook_id, event }: Post,
   trigger: AttemptTrigger,
 ): AttemptToTrace {
@@ -92,7 +92,7 @@ function tracedAs(
 
 function headersOf(
   deps: PostDependencies,
-  endpoint: Endpoint,
+  endpoint: WebhookTarget,
   delivery: Post,
   now: Date,
 ): Record<string, string> {
@@ -103,7 +103,7 @@ function headersOf(
 /** Sends the request to the webhook's URL, or to its listener. */
 async function send(
   { sender, relay }: PostDependencies,
-  endpoint: Endpoint,
+  endpoint: WebhookTarget,
   { id: deliveryId, event, body }: Post,
   headers: Record<string, string>,
   signal: AbortSignal | undefined,
@@ -115,7 +115,7 @@ async function send(
   return await relay.attempt({ ...request, webhookId: endpoint.id, deliveryId, event });
 }
 
-function signingOf({ openSecret }: PostDependencies, endpoint: Endpoint, now: Date) {
+function signingOf({ openSecret }: PostDependencies, endpoint: WebhookTarget, now: Date) {
   const { id, secret, previous_secret: previous, previous_secret_until: until } = endpoint;
   const overlaps = previous !== null && until !== null && now < until;
   return {

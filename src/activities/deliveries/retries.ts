@@ -8,7 +8,7 @@ import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/d
 import { startHeartbeat } from '../heartbeat.ts';
 import { allEnded } from './all-ended.ts';
 import { engineClock, type Attempt, type EngineTime } from './attempts.ts';
-import { cancelExpired } from './payloads.ts';
+import { selectSendable } from './sendable-deliveries.ts';
 
 export type RetryActivities = ReturnType<typeof createRetryActivities>;
 
@@ -64,7 +64,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
         const attempts = input.attempts ?? attemptsAtRequest(delivery, input.token);
         const isWanted = (current: DeliveryProgress) => !isSettled(current, attempts);
         if (!isWanted(delivery)) return;
-        for (const one of await cancelExpired(database, [delivery], now())) {
+        for (const one of await selectSendable(database, [delivery], now())) {
           const { kind } = await attempt(one, { trigger, now, isWanted, startsRetries: false, ...signals() });
           if (kind === 'no_room') throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
         }
@@ -98,7 +98,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     // If a worker dies after its attempt was recorded, the retry policy starts the next one too early.
     const early = (delivery.next_attempt_at?.getTime() ?? 0) - now().getTime();
     if (early > NEAR_MS) throw deliveryFailed('the next attempt is not due yet', early);
-    const [one] = await cancelExpired(database, [delivery], now());
+    const [one] = await selectSendable(database, [delivery], now());
     if (!one) return;
     const outcome = await attempt(one, { trigger: 'automatic', now, startsRetries: false, ...signals() });
     if (outcome.kind === 'no_room') throw noFreePlace(PLACE_WAIT_MS);
@@ -113,7 +113,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     const now = await engineClock(engineTime);
     const begun = performance.now();
     const backlog = await listBacklog(database, webhookId, BACKLOG_BATCH);
-    const queue = await cancelExpired(database, backlog, now());
+    const queue = await selectSendable(database, backlog, now());
     const { signal } = signals();
     const options = { trigger: 'automatic', now, freshMs: null, startsRetries: true, signal } as const;
     let isWell = true;

@@ -213,7 +213,7 @@ export async function findOpenRuns(database: Database, ids: readonly string[]): 
 }
 
 /** Returns those of the given ids whose run has not ended and does not show a pause made in the Web UI. */
-export async function findUnnotedPauses(database: Database, ids: readonly string[]): Promise<string[]> {
+export async function findUnrecordedPauses(database: Database, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const { rows } = await sql<{ id: string }>`
     select id from task_runs where id = any(${ids}::uuid[]) and completed_at is null

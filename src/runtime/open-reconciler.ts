@@ -1,13 +1,13 @@
 import { readStoredCounts } from '../database/common/metrics.ts';
-import { createEngine } from '../reconciler/engine.ts';
+import { createRunInspector } from '../reconciler/run-inspector.ts';
 import { RECONCILER_ACTIONS } from '../reconciler/reconcile.ts';
-import { startReconciler } from '../reconciler/run.ts';
+import { startReconciler } from '../reconciler/reconciler-loop.ts';
 import { createReconcilerMetrics } from '../telemetry/event-metrics.ts';
 import { collectDatabaseMetrics } from '../telemetry/collectors.ts';
 import { createDeliveryControl } from '../temporal/delivery-control.ts';
 import { createTaskControl, type TaskControl } from '../temporal/task-control.ts';
 import type { Foundation } from './foundation.ts';
-import { runMetricsOf } from './runs.ts';
+import { runMetricsOf } from './run-worker.ts';
 import { knowsSearchAttributes, type Engine } from './temporal.ts';
 
 /** Starts the reconciler. Returns its Temporal client, for the readiness check. */
@@ -24,7 +24,7 @@ export async function openReconciler(
   const reconciler = startReconciler({
     database,
     databaseUrl,
-    engine: createEngine({ client, taskQueue, log }),
+    engine: createRunInspector({ client, taskQueue, log }),
     control,
     ...metricsOf(foundation),
     deliveryControl: createDeliveryControl({ client, taskQueue }),

@@ -21,7 +21,7 @@ export type EngineState =
   | { kind: 'closed'; end: EngineEnd; closedAt: Date; byItself: boolean };
 
 /** Reads runs from Temporal. Times are Temporal's. */
-export type Engine = ReturnType<typeof createEngine>;
+export type RunInspector = ReturnType<typeof createRunInspector>;
 
 const RECONCILER_CALL_LIMIT_MS = 5_000;
 /** Limit for listing all open or all paused runs, in milliseconds. */
@@ -31,7 +31,15 @@ const PAUSED_BEFORE_TASK_STARTED = 39;
 /** How far back closed executions are searched, in milliseconds. The slow sweep finds older ones. */
 const LOOK_BACK_MS = 120_000;
 
-export function createEngine({ client, taskQueue, log }: { client: Client; taskQueue: string; log: Logger }) {
+export function createRunInspector({
+  client,
+  taskQueue,
+  log,
+}: {
+  client: Client;
+  taskQueue: string;
+  log: Logger;
+}) {
   let supportsPauses = true;
   const within = <T>(call: () => Promise<T>, ms = RECONCILER_CALL_LIMIT_MS) =>
     withinDeadline(client, ms, call);

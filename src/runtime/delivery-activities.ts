@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { createAttempts, type EngineTime } from '../activities/deliveries/attempts.ts';
 import { createDispatchActivities } from '../activities/deliveries/dispatch.ts';
-import { createEndpointCache } from '../activities/deliveries/endpoint-cache.ts';
+import { createWebhookLoader } from '../activities/deliveries/webhook-loader.ts';
 import { createAttemptLimiter } from '../activities/deliveries/attempt-limiter.ts';
 import { createResultRecorder } from '../activities/deliveries/result-recorder.ts';
 import { createRelay } from '../activities/deliveries/relay.ts';
@@ -36,7 +36,7 @@ export async function openDeliveries(
   const sender = outboundClientOf(configuration);
   closing.defer(() => sender.close());
   const control = createDeliveryControl({ client, taskQueue: configuration.taskQueue });
-  const endpointCache = createEndpointCache(database);
+  const webhookLoader = createWebhookLoader(database);
   const recorder = createResultRecorder(database, ({ webhookId, at }) => {
     metrics?.onDisabled();
     log.warn({ webhook_id: webhookId, disabled_at: at }, 'webhook disabled after repeated failures');
@@ -56,7 +56,7 @@ export async function openDeliveries(
   });
   const attempt = createAttempts({
     database,
-    endpointCache,
+    webhookLoader,
     limiter: createAttemptLimiter(limitsOf(configuration)),
     recorder,
     sender,
@@ -76,7 +76,7 @@ export async function openDeliveries(
     },
   });
   return {
-    ...createDispatchActivities({ database, endpointCache, attempt, control, engineTime }),
+    ...createDispatchActivities({ database, webhookLoader, attempt, control, engineTime }),
     ...createRetryActivities({ database, attempt, engineTime }),
   };
 }

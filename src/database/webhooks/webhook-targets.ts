@@ -4,7 +4,7 @@ import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
 
 /** A webhook with the data for deliveries. Secrets are sealed. */
-export type Endpoint = {
+export type WebhookTarget = {
   id: string;
   workspace_id: string;
   url: string;
@@ -24,7 +24,7 @@ export type Endpoint = {
   listening_until: Date | null;
 };
 
-type Row = Omit<Endpoint, 'previous_secret_until' | 'disabled_at' | 'deleted_at' | 'listening_until'> & {
+type Row = Omit<WebhookTarget, 'previous_secret_until' | 'disabled_at' | 'deleted_at' | 'listening_until'> & {
   previous_secret_until: string | null;
   disabled_at: string | null;
   deleted_at: string | null;
@@ -37,10 +37,10 @@ const COLUMNS = sql.raw(
 );
 
 /** Returns all webhooks, except deleted ones, of the workspaces of the groups' events; by workspace, oldest first. */
-export async function listEndpointsForGroups(
+export async function listTargetsForGroups(
   database: Database,
   groupIds: readonly string[],
-): Promise<Map<string, Endpoint[]>> {
+): Promise<Map<string, WebhookTarget[]>> {
   const statement = sql<Row>`
     select ${COLUMNS} from webhooks
     where workspace_id in (select workspace_id from events where group_id = any(${groupIds}::uuid[]))
@@ -52,10 +52,10 @@ export async function listEndpointsForGroups(
 }
 
 /** Returns the current state of these webhooks by id, including deleted ones. */
-export async function readEndpoints(
+export async function readTargets(
   database: Database,
   ids: readonly string[],
-): Promise<Map<string, Endpoint>> {
+): Promise<Map<string, WebhookTarget>> {
   const statement = sql<Row>`select ${COLUMNS} from webhooks where id = any(${ids}::uuid[])`.compile(
     queryBuilderOf(database),
   );
@@ -63,7 +63,7 @@ export async function readEndpoints(
   return new Map(rows.map((row) => [row.id, endpointOf(row)]));
 }
 
-function endpointOf(row: Row): Endpoint {
+function endpointOf(row: Row): WebhookTarget {
   return {
     ...row,
     previous_secret_until: timeOf(row.previous_secret_until),

@@ -3,7 +3,7 @@ import { markUnsent, type DeliveryToSend } from '../../database/webhooks/dispatc
 import type { Post } from './post.ts';
 
 /** Returns the deliveries to post, and cancels those that cannot be sent because their payload is past its retention. */
-export async function cancelExpired(
+export async function selectSendable(
   database: Database,
   deliveries: readonly DeliveryToSend[],
   now: Date,

@@ -19,7 +19,7 @@ import {
   startUnsentCallbacks,
   signalPauses,
   startUnstartedRuns,
-  startForgottenRetries,
+  startUnstartedCallbackRetries,
   sweep,
   type Dependencies,
 } from './reconcile.ts';
@@ -60,7 +60,7 @@ const PARTS: readonly Part[] = [
 const SWEEP_PARTS: readonly Part[] = [
   sweep,
   startUnsentCallbacks,
-  startForgottenRetries,
+  startUnstartedCallbackRetries,
   regroupStuckEvents,
   holdOrCancelLeftovers,
   restartBacklogs,

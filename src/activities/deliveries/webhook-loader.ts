@@ -1,37 +1,45 @@
 import type { Database } from '../../database/database.ts';
 import { readProgress } from '../../database/webhooks/dispatch.ts';
-import { readEndpoints, listEndpointsForGroups, type Endpoint } from '../../database/webhooks/endpoints.ts';
+import {
+  readTargets,
+  listTargetsForGroups,
+  type WebhookTarget,
+} from '../../database/webhooks/webhook-targets.ts';
 import type { DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 
 /**
  * A webhook at a point in time; null if it was deleted. `delivery` is null if it was deleted, or was not requested.
  */
-export type EndpointSnapshot = { endpoint: Endpoint | null; at: Date; delivery: DeliveryProgress | null };
+export type TargetSnapshot = {
+  endpoint: WebhookTarget | null;
+  at: Date;
+  delivery: DeliveryProgress | null;
+};
 
 /** Reads webhooks for matching, and their current state for attempts. */
-export type EndpointCache = {
+export type WebhookLoader = {
   /**
    * Returns the webhooks of the workspaces of the groups' events, by workspace, oldest first. Read for each dispatch,
    * so that a webhook gets every event accepted after its creation.
    */
-  forGroups(groupIds: readonly string[]): Promise<Map<string, Endpoint[]>>;
+  loadForGroups(groupIds: readonly string[]): Promise<Map<string, WebhookTarget[]>>;
   /**
    * Returns the current state of a webhook, and of a delivery if its id is given. Called for each attempt, whose time is
    * that of the snapshot. `now` returns the time by Temporal's clock.
    */
-  current(webhookId: string, now: () => Date, deliveryId: string | null): Promise<EndpointSnapshot>;
+  loadCurrent(webhookId: string, now: () => Date, deliveryId: string | null): Promise<TargetSnapshot>;
   /** Makes the next attempt read the webhook again, since it may have changed. */
-  invalidate(webhookId: string): void;
+  forget(webhookId: string): void;
 };
 
 /** Attempts that start within this time share a lookup, in milliseconds. */
 const FRESH_MS = 5;
 
 type Lookup = { since: number; at: Date; rows: Promise<Rows>; ids: Set<string> };
-type Rows = { endpoints: Map<string, Endpoint>; deliveries: Map<string, DeliveryProgress> };
+type Rows = { endpoints: Map<string, WebhookTarget>; deliveries: Map<string, DeliveryProgress> };
 
-/** Creates the cache. Lookups run one at a time, each for everything requested since the last one began. */
-export function createEndpointCache(database: Database): EndpointCache {
+/** Creates the loader. Lookups run one at a time, each for everything requested since the last one began. */
+export function createWebhookLoader(database: Database): WebhookLoader {
   let running: Promise<unknown> = Promise.resolve();
   let next: PromiseWithResolvers<Lookup> | null = null;
   const requested = { webhooks: new Set<string>(), deliveries: new Set<string>() };
@@ -59,7 +67,7 @@ export function createEndpointCache(database: Database): EndpointCache {
 
   async function readRows(webhooks: string[], deliveries: string[]): Promise<Rows> {
     const [endpoints, progress] = await Promise.all([
-      readEndpoints(database, webhooks),
+      readTargets(database, webhooks),
       deliveries.length === 0 ? new Map<string, DeliveryProgress>() : readProgress(database, deliveries),
     ]);
     return { endpoints, deliveries: progress };
@@ -74,8 +82,8 @@ export function createEndpointCache(database: Database): EndpointCache {
   }
 
   return {
-    forGroups: (groupIds) => listEndpointsForGroups(database, groupIds),
-    async current(webhookId, now, deliveryId) {
+    loadForGroups: (groupIds) => listTargetsForGroups(database, groupIds),
+    async loadCurrent(webhookId, now, deliveryId) {
       let lookup = deliveryId === null ? freshLookup(webhookId) : null;
       if (!lookup) {
         requested.webhooks.add(webhookId);
@@ -92,7 +100,7 @@ export function createEndpointCache(database: Database): EndpointCache {
         delivery: delivery ?? null,
       };
     },
-    invalidate(webhookId) {
+    forget(webhookId) {
       fresh.delete(webhookId);
     },
   };
