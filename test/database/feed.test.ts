@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import type { Database } from '../../src/database/database.ts';
-import { readTimeHeld, recordChange, recordChangeOfView } from '../../src/database/tasks/feed.ts';
+import { readEnginePausedMs, recordChange, recordChangeOfView } from '../../src/database/tasks/feed.ts';
 import { findRun, recordEnginePause } from '../../src/database/tasks/task-runs.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
@@ -148,7 +148,7 @@ describe('the stored view of a run', () => {
     ];
     const entries = [...pause(0, 10), ...pause(20, 25), entry(`engine-pause:${at(40)}`, 40)];
     await recordChange(database, { executionId: id, view: null, entries });
-    const since = (second: number) => readTimeHeld(database, id, new Date(at(second)));
+    const since = (second: number) => readEnginePausedMs(database, id, new Date(at(second)));
     assert.equal(await since(0), 15_000);
     assert.equal(await since(4), 11_000);
     assert.equal(await since(10), 5_000);

@@ -6,7 +6,7 @@ import { cutText, cutValue } from '../../agents/cut.ts';
 import { instructionsFor, promptFor } from '../../agents/prompt.ts';
 import { recordCall } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
-import { readTimeHeld, recordChange } from '../../database/tasks/feed.ts';
+import { readEnginePausedMs, recordChange } from '../../database/tasks/feed.ts';
 import { storeStepResult, listStepResults, findTaskTexts } from '../../database/tasks/step-results.ts';
 import type { AgentLimits, CallKey, Price } from '../../domain/agents/agent-work.ts';
 import {
@@ -90,7 +90,7 @@ export function createStepActivities({ database, catalogue, historyEvents, clock
       const stopHeartbeat = startHeartbeat();
       try {
         await waitUntilAllowed(database, executionId, Context.current().cancellationSignal);
-        return await readTimeHeld(database, executionId, new Date(since));
+        return await readEnginePausedMs(database, executionId, new Date(since));
       } finally {
         stopHeartbeat();
       }

@@ -122,7 +122,11 @@ export async function findLastProgress(
 }
 
 /** Returns the milliseconds that a run was paused in the Temporal Web UI since `since`. A pause in progress is not counted. */
-export async function readTimeHeld(database: Database, executionId: string, since: Date): Promise<number> {
+export async function readEnginePausedMs(
+  database: Database,
+  executionId: string,
+  since: Date,
+): Promise<number> {
   const { rows } = await sql<{ ms: number }>`
     select coalesce(sum(extract(epoch from over.at - greatest(pause.at, ${since.toISOString()}::timestamptz)) * 1000), 0)
       ::double precision as ms

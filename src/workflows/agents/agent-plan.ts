@@ -5,7 +5,7 @@ import { PLANNING_TIME_LIMIT_MS } from '../../domain/common/limits.ts';
 import { CALL_CONTEXT_OPTION, type ModelCallContext } from '../../domain/agents/agent-work.ts';
 import type { AgentPlanOutcome } from '../../temporal/agent-messages.ts';
 import { modelFor, outcomeOf } from './ask-model.ts';
-import { Pace } from './pace.ts';
+import { WorkTimer } from './work-timer.ts';
 
 const { openPlanning, checkDraft } = proxyActivities<PlanningActivities>({
   startToCloseTimeout: '10 s',
@@ -20,11 +20,11 @@ type DraftResult = { draft: unknown; text: string } | { fault: string; text: str
 
 /** Has a model write the steps of a run, within the team of the task type. */
 export async function agentPlan(planningInput: PlanningInput): Promise<AgentPlanOutcome> {
-  const pace = new Pace(planningInput.executionId, null);
+  const timer = new WorkTimer(planningInput.executionId, null);
   const brief = await openPlanning(planningInput);
   if (brief === null) return { unusable: ['no planner is configured'] };
   try {
-    const outcome = await pace.within(PLANNING_TIME_LIMIT_MS, () => plan(planningInput, brief, pace));
+    const outcome = await timer.runWithin(PLANNING_TIME_LIMIT_MS, () => plan(planningInput, brief, timer));
     return outcome === 'late'
       ? { unusable: [`planning took longer than ${PLANNING_TIME_LIMIT_MS} ms`] }
       : outcome;
@@ -36,10 +36,14 @@ export async function agentPlan(planningInput: PlanningInput): Promise<AgentPlan
   }
 }
 
-async function plan(planningInput: PlanningInput, brief: PlanBrief, pace: Pace): Promise<AgentPlanOutcome> {
+async function plan(
+  planningInput: PlanningInput,
+  brief: PlanBrief,
+  timer: WorkTimer,
+): Promise<AgentPlanOutcome> {
   const messages: ModelMessage[] = [{ role: 'user', content: brief.prompt }];
   for (let number = 1; ; number += 1) {
-    await pace.unpaused();
+    await timer.unpaused();
     const drafted = await askForDraft(planningInput, brief, messages, number);
     const checked =
       'fault' in drafted ? { faults: [drafted.fault] } : await checkDraft(planningInput, drafted.draft);

@@ -7,7 +7,7 @@ import type { AgentStepInput } from '../../temporal/agent-messages.ts';
 import { answerCalls } from './answer-calls.ts';
 import { Approvals } from './approvals.ts';
 import { askModel } from './ask-model.ts';
-import { Pace } from './pace.ts';
+import { WorkTimer } from './work-timer.ts';
 import { Session, type Carried } from './session.ts';
 
 const { openStep, leaveResult } = proxyActivities<StepActivities>({
@@ -24,12 +24,12 @@ const HISTORY_BYTES = 8 * 1_048_576;
  * cancelled.
  */
 export async function agentStep({ work, carried }: AgentStepInput<Carried>): Promise<StepOutcome> {
-  const pace = new Pace(work.executionId, carried?.pace ?? null);
+  const timer = new WorkTimer(work.executionId, carried?.pace ?? null);
   const limitMs = work.step.time_limit_ms;
   const approvals = new Approvals();
   const session = carried ? new Session(work, approvals, carried) : await open(work, approvals);
   if ('error' in session) return { kind: 'unrecoverable', message: session.error };
-  const outcome = await pace.within(limitMs, () => workOn(session, pace));
+  const outcome = await timer.runWithin(limitMs, () => workOn(session, timer));
   if (outcome !== 'late') return { ...outcome, ...session.totals() };
   const message = `took longer than ${limitMs} ms`;
   if (session.opened.brief.limits.on_limit === 'escalate') {
@@ -64,28 +64,28 @@ async function serverTools({ step }: AgentWork) {
   return await listTools({ agent: step.agent });
 }
 
-async function workOn(session: Session, pace: Pace): Promise<StepOutcome> {
+async function workOn(session: Session, timer: WorkTimer): Promise<StepOutcome> {
   for (;;) {
-    await pace.unpaused();
+    await timer.unpaused();
     const limit = session.limitReached();
     if (limit !== null) return atLimit(session, limit);
-    await continueIfHistoryIsLong(session, pace);
+    await continueIfHistoryIsLong(session, timer);
     const turn = await askModel(session);
     if (turn.kind === 'broken') return turn.outcome;
     if (turn.kind === 'answered') return await finish(session, turn.text);
-    await pace.unpaused();
-    const answers = await answerCalls(session, turn.calls, pace);
+    await timer.unpaused();
+    const answers = await answerCalls(session, turn.calls, timer);
     if ('escalated' in answers) return { kind: 'escalated', reason: answers.escalated };
     session.conversation.add([answers.message]);
   }
 }
 
 /** Continues as a new execution with the whole conversation before the history grows large. */
-async function continueIfHistoryIsLong(session: Session, pace: Pace): Promise<void> {
+async function continueIfHistoryIsLong(session: Session, timer: WorkTimer): Promise<void> {
   const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
   const isLong = historyLength > session.opened.brief.historyEvents || historySize > HISTORY_BYTES;
   if (!isLong && !continueAsNewSuggested) return;
-  const carried: Carried = { ...session.carried(), pace: pace.carried() };
+  const carried: Carried = { ...session.carried(), pace: timer.carried() };
   await continueAsNew<typeof agentStep>({ work: session.work, carried });
 }
 

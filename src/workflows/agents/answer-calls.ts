@@ -6,7 +6,7 @@ import { MAX_CALLS_PER_TURN, MAX_REASON_LENGTH } from '../../domain/common/limit
 import type { ToolCall } from './ask-model.ts';
 import { recordOwnCall } from './record-own-call.ts';
 import { ownTools } from './own-tools.ts';
-import type { Pace } from './pace.ts';
+import type { WorkTimer } from './work-timer.ts';
 import type { Session } from './session.ts';
 
 /** The answers of the tools, or the reason why the agent handed the run to a person. */
@@ -21,7 +21,7 @@ type KeyedCall = { call: ToolCall; place: CallKey };
 export async function answerCalls(
   session: Session,
   calls: readonly ToolCall[],
-  pace: Pace,
+  timer: WorkTimer,
 ): Promise<Answers> {
   const placed = calls.map((call) => ({ call, place: session.nextCallKey() }));
   const escalated = await escalationAmong(session, placed);
@@ -32,7 +32,7 @@ export async function answerCalls(
   };
   const allowed = placed.slice(0, MAX_CALLS_PER_TURN);
   for (const one of allowed.filter(asksPeople)) await answer(one);
-  await pace.unpaused();
+  await timer.unpaused();
   await Promise.all(allowed.filter((one) => !asksPeople(one)).map(answer));
   return {
     message: { role: 'tool', content: calls.map((call) => resultOf(call, answers.get(call) ?? TOO_MANY)) },

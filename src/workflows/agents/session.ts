@@ -7,7 +7,7 @@ import type { Usage } from '../../domain/tasks/run-schemas.ts';
 import { addUsage } from '../../domain/tasks/task-run.ts';
 import type { Approvals } from './approvals.ts';
 import { Conversation } from './conversation.ts';
-import type { CarriedPace } from './pace.ts';
+import type { CarriedTimer } from './work-timer.ts';
 
 /** The brief of an agent and the tools it may call, read once for each attempt. */
 export type AgentSetup = { brief: Omit<StepBrief, 'prompt'>; tools: ToolDescription[] };
@@ -21,7 +21,7 @@ export type Carried = {
   number: number;
   modelCalls: number;
   artifacts: ArtifactInfo[];
-  pace: CarriedPace;
+  pace: CarriedTimer;
 };
 
 /** An attempt of a step in progress. */

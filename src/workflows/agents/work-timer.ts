@@ -20,14 +20,14 @@ const { readTimeHeld } = proxyActivities<StepActivities>({
  * What the next execution of the same attempt continues with. `begunAt`: milliseconds since 1970. `heldMs`: time in
  * pauses made in the Web UI that `workedMs` does not contain any more.
  */
-export type CarriedPace = { workedMs: number; isPaused: boolean; begunAt?: number; heldMs?: number };
+export type CarriedTimer = { workedMs: number; isPaused: boolean; begunAt?: number; heldMs?: number };
 
 /**
  * Measures the working time of an agent. The agent pauses with its run, and paused time does not count. A pause made in
  * the Temporal Web UI does not reach the agent, since the workflow of its run does not execute. Its activities wait, and
  * that time is subtracted before the agent is late.
  */
-export class Pace {
+export class WorkTimer {
   readonly #executionId: string;
   readonly #begunAt: number;
   #workedMs: number;
@@ -35,7 +35,7 @@ export class Pace {
   #since: number | null;
 
   /** Continues from the time that an earlier execution measured. */
-  constructor(executionId: string, carried: CarriedPace | null) {
+  constructor(executionId: string, carried: CarriedTimer | null) {
     this.#executionId = executionId;
     this.#begunAt = carried?.begunAt ?? Date.now();
     this.#workedMs = carried?.workedMs ?? 0;
@@ -54,7 +54,7 @@ export class Pace {
     return this.#workedMs + (this.#since === null ? 0 : Date.now() - this.#since);
   }
 
-  carried(): CarriedPace {
+  carried(): CarriedTimer {
     const { isPaused } = this;
     return { workedMs: this.workedMs(), isPaused, begunAt: this.#begunAt, heldMs: this.#heldMs };
   }
@@ -68,7 +68,7 @@ export class Pace {
    * @returns the result of `work`, or 'late' if the limit stopped it
    * @throws what `work` throws, and CancelledFailure if the surrounding scope is cancelled
    */
-  async within<T>(limitMs: number, work: () => Promise<T>): Promise<T | 'late'> {
+  async runWithin<T>(limitMs: number, work: () => Promise<T>): Promise<T | 'late'> {
     const scope = new CancellationScope();
     const clock = new CancellationScope();
     let isLate = false;
