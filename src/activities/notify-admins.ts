@@ -34,12 +34,8 @@ export function createNotifyActivities({
      */
     async mailNotices(input: NotifyInput): Promise<{ mailed: number }> {
       if (mailer === null) return { mailed: 0 };
-      const stopHeartbeat = startHeartbeat();
-      try {
-        return await mailAll(occasionOf(input), mailer);
-      } finally {
-        stopHeartbeat();
-      }
+      using _heartbeat = startHeartbeat();
+      return await mailAll(occasionOf(input), mailer);
     },
   };
 

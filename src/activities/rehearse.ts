@@ -54,12 +54,8 @@ export function createRehearsalActivities({ database, onRecorded }: Dependencies
   return {
     /** Simulates one attempt of a step and writes its progress to the feed. */
     async rehearse(work: StepWork): Promise<StepOutcome> {
-      const stopHeartbeat = startHeartbeat();
-      try {
-        return await simulate(work);
-      } finally {
-        stopHeartbeat();
-      }
+      using _heartbeat = startHeartbeat();
+      return await simulate(work);
     },
 
     /** Simulates a short step as a local activity, which first records the pending change of the run. */

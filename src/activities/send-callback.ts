@@ -23,15 +23,11 @@ const BRIEF_MS = 100;
  */
 export function createCallbackActivities({ database, attempt }: Dependencies) {
   async function attemptNext(executionId: string, retryId: string | null): Promise<{ status: number }> {
-    const stopHeartbeat = startHeartbeat();
-    try {
-      const pending = await findPendingCallback(database, executionId, retryId);
-      if (pending === null) return { status: 0 };
-      await waitUntilDue(pending);
-      return await attempt(pending, Context.current().cancellationSignal);
-    } finally {
-      stopHeartbeat();
-    }
+    using _heartbeat = startHeartbeat();
+    const pending = await findPendingCallback(database, executionId, retryId);
+    if (pending === null) return { status: 0 };
+    await waitUntilDue(pending);
+    return await attempt(pending, Context.current().cancellationSignal);
   }
 
   return {

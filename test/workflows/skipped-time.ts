@@ -72,8 +72,8 @@ export async function playSkipping(
     taskQueue: queues.agents,
     activities: {
       async rehearse(asked: StepWork) {
-        const stopHeartbeat = startHeartbeat();
-        return await work(asked).finally(stopHeartbeat);
+        using _heartbeat = startHeartbeat();
+        return await work(asked);
       },
     },
   });

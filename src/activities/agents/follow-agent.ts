@@ -12,7 +12,7 @@ export function createFollowActivities(client: Client) {
   return {
     /** Waits for the end of an agent's workflow. */
     async followAgent({ workflowId }: { workflowId: string }): Promise<FollowedEnd> {
-      const stopHeartbeat = startHeartbeat();
+      using _heartbeat = startHeartbeat();
       const { cancellationSignal } = Context.current();
       try {
         return await client.withAbortSignal(cancellationSignal, async () => ({
@@ -26,8 +26,6 @@ export function createFollowActivities(client: Client) {
           failed:
             error.cause instanceof CancelledFailure ? 'cancelled' : (error.cause?.message ?? error.message),
         };
-      } finally {
-        stopHeartbeat();
       }
     },
   };

@@ -44,16 +44,12 @@ export function createModelActivities(deps: Dependencies) {
     async invokeModel({ modelId, options }: ModelCallInput): Promise<Answer> {
       const { info, cancellationSignal } = Context.current();
       const callContext = callContextOf(options);
-      const stopHeartbeat = startHeartbeat();
-      try {
-        const isRepeat = info.attempt > 1;
-        const known = await findAnswer(deps.database, modelId, options, callContext, isRepeat);
-        if (known !== null) return known;
-        await waitUntilAllowed(deps.database, callContext.place.executionId, cancellationSignal);
-        return await ask(deps, modelId, withoutCallContext(options), callContext, cancellationSignal);
-      } finally {
-        stopHeartbeat();
-      }
+      using _heartbeat = startHeartbeat();
+      const isRepeat = info.attempt > 1;
+      const known = await findAnswer(deps.database, modelId, options, callContext, isRepeat);
+      if (known !== null) return known;
+      await waitUntilAllowed(deps.database, callContext.place.executionId, cancellationSignal);
+      return await ask(deps, modelId, withoutCallContext(options), callContext, cancellationSignal);
     },
   };
 }

@@ -71,7 +71,7 @@ export function createRemoteAgentActivities(deps: Dependencies) {
       const { info } = Context.current();
       let task = (info.heartbeatDetails as RemoteTask | undefined) ?? null;
       const isUnderWay = task !== null;
-      const stopHeartbeat = startHeartbeat(() => task ?? undefined);
+      using _heartbeat = startHeartbeat(() => task ?? undefined);
       return await attempt(deps, input, 'a2a', async (brief, { listener, signal }) => {
         const { agent, prompt } = brief;
         if (!agent.a2a) throw new Error('agents.yml has no address for it');
@@ -92,12 +92,12 @@ export function createRemoteAgentActivities(deps: Dependencies) {
         const about = { tokens: agent.limits.tokens, listener: taskListener };
         const said = isUnderWay ? { message: null, task } : { message, task: message.task };
         return await workByRemote(remote, { ...about, ...said, isGivenUp }, signal);
-      }).finally(stopHeartbeat);
+      });
     },
 
     /** Runs a step by a program. After a crash of its worker, it starts the program again. */
     async runCommand(input: RemoteAgentInput): Promise<RemoteOutcome> {
-      const stopHeartbeat = startHeartbeat();
+      using _heartbeat = startHeartbeat();
       return await attempt(deps, input, 'command', async (brief, { listener, signal }) => {
         const { command, limits, name } = brief.agent;
         if (!command) throw new Error('agents.yml has no command for it');
@@ -113,7 +113,7 @@ export function createRemoteAgentActivities(deps: Dependencies) {
           { env, isolation: deps.isolation, request, tokens: limits.tokens, listener: commandListener },
           signal,
         );
-      }).finally(stopHeartbeat);
+      });
     },
   };
 }

@@ -87,13 +87,9 @@ export function createStepActivities({ database, catalogue, historyEvents, clock
      * `since` (milliseconds since 1970).
      */
     async readTimeHeld({ executionId, since }: { executionId: string; since: number }): Promise<number> {
-      const stopHeartbeat = startHeartbeat();
-      try {
-        await waitUntilAllowed(database, executionId, Context.current().cancellationSignal);
-        return await readEnginePausedMs(database, executionId, new Date(since));
-      } finally {
-        stopHeartbeat();
-      }
+      using _heartbeat = startHeartbeat();
+      await waitUntilAllowed(database, executionId, Context.current().cancellationSignal);
+      return await readEnginePausedMs(database, executionId, new Date(since));
     },
 
     /** Records a call that the workflow itself has answered, and writes progress to the feed. */

@@ -37,33 +37,25 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
   const allowListOf = (agent: string) => deps.catalogue.agents.get(agent)?.tools ?? null;
   return {
     async listTools({ agent }) {
-      const stopHeartbeat = startHeartbeat();
-      try {
-        const signal = Context.current().cancellationSignal;
-        const { tools, faults } = await toolSetOf(allowListOf(agent), deps.servers, signal);
-        for (const fault of faults) deps.onFault(agent, fault);
-        return tools;
-      } finally {
-        stopHeartbeat();
-      }
+      using _heartbeat = startHeartbeat();
+      const signal = Context.current().cancellationSignal;
+      const { tools, faults } = await toolSetOf(allowListOf(agent), deps.servers, signal);
+      for (const fault of faults) deps.onFault(agent, fault);
+      return tools;
     },
 
     async callTool(call) {
-      const stopHeartbeat = startHeartbeat();
-      try {
-        const { info, cancellationSignal } = Context.current();
-        const earlier = await findCall(deps.database, call.place);
-        const asRecorded = recordedCallOf(call);
-        // A first attempt may be another call after a reset, and only the beginning of a long input is recorded.
-        const isKnown = !asRecorded.truncated || info.attempt > 1;
-        const recorded = earlier && isKnown && isSameCall(earlier, asRecorded) ? earlier : null;
-        if (recorded?.failure === null) return recorded.output as ToolAnswer;
-        await waitUntilAllowed(deps.database, call.place.executionId, cancellationSignal);
-        const isRepeat = info.attempt > 1 || recorded !== null;
-        return await callAndRecord(deps, call, isRepeat, cancellationSignal);
-      } finally {
-        stopHeartbeat();
-      }
+      using _heartbeat = startHeartbeat();
+      const { info, cancellationSignal } = Context.current();
+      const earlier = await findCall(deps.database, call.place);
+      const asRecorded = recordedCallOf(call);
+      // A first attempt may be another call after a reset, and only the beginning of a long input is recorded.
+      const isKnown = !asRecorded.truncated || info.attempt > 1;
+      const recorded = earlier && isKnown && isSameCall(earlier, asRecorded) ? earlier : null;
+      if (recorded?.failure === null) return recorded.output as ToolAnswer;
+      await waitUntilAllowed(deps.database, call.place.executionId, cancellationSignal);
+      const isRepeat = info.attempt > 1 || recorded !== null;
+      return await callAndRecord(deps, call, isRepeat, cancellationSignal);
     },
   };
 

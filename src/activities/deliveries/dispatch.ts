@@ -98,28 +98,24 @@ export function createDispatchActivities(deps: DispatchDependencies) {
      * versions before pass their ids.
      */
     async finishGroup({ ids, ...input }: DispatchInput & { ids?: string[] }): Promise<void> {
-      const stopHeartbeat = startHeartbeat();
+      using _heartbeat = startHeartbeat();
       const find = () =>
         ids ? findWaiting(database, ids) : findWaitingOfGroups(database, groupsOf(input), ownWorkflowId());
-      try {
-        const now = await engineClock(deps.engineTime);
-        await Promise.all(firstAttempts.among([...(await find())]).values());
-        for (;;) {
-          const waiting = await find();
-          const deliveries = await readDeliveriesToSend(database, [...waiting]);
-          if (deliveries.length === 0) break;
-          const over = deliveries.filter(
-            ({ created_at: at }) => now().getTime() - at.getTime() > FIRST_ATTEMPT_EXPIRY_MS,
-          );
-          const posts = await selectSendable(database, over, now());
-          await allEnded(firstAttempts.start(posts, now).values());
-          if (over.length < deliveries.length) await after(POLL_MS);
-          Context.current().cancellationSignal.throwIfAborted();
-        }
-        await markGroupsDone(database, groupsOf(input), ownWorkflowId(), now());
-      } finally {
-        stopHeartbeat();
+      const now = await engineClock(deps.engineTime);
+      await Promise.all(firstAttempts.among([...(await find())]).values());
+      for (;;) {
+        const waiting = await find();
+        const deliveries = await readDeliveriesToSend(database, [...waiting]);
+        if (deliveries.length === 0) break;
+        const over = deliveries.filter(
+          ({ created_at: at }) => now().getTime() - at.getTime() > FIRST_ATTEMPT_EXPIRY_MS,
+        );
+        const posts = await selectSendable(database, over, now());
+        await allEnded(firstAttempts.start(posts, now).values());
+        if (over.length < deliveries.length) await after(POLL_MS);
+        Context.current().cancellationSignal.throwIfAborted();
       }
+      await markGroupsDone(database, groupsOf(input), ownWorkflowId(), now());
     },
   };
 }

@@ -40,12 +40,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
      * after the last one; of type `NoFreePlace` with the wait before the next try
      */
     async attemptDelivery(input: DeliveryInput): Promise<void> {
-      const stopHeartbeat = startHeartbeat();
-      try {
-        await attemptOfSchedule(input);
-      } finally {
-        stopHeartbeat();
-      }
+      using _heartbeat = startHeartbeat();
+      await attemptOfSchedule(input);
     },
 
     /**
@@ -54,22 +50,18 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
      * @throws ApplicationFailure of type `NoFreePlace` with the wait before the next try
      */
     async attemptOnce(input: AttemptInput): Promise<void> {
-      const stopHeartbeat = startHeartbeat();
-      try {
-        const { deliveryId, trigger } = input;
-        if (input.scheduled && !(await startScheduledRetry(database, input.token))) return;
-        const delivery = await find(deliveryId);
-        const now = await engineClock(engineTime);
-        if (!delivery) return;
-        const attempts = input.attempts ?? attemptsAtRequest(delivery, input.token);
-        const isWanted = (current: DeliveryProgress) => !isSettled(current, attempts);
-        if (!isWanted(delivery)) return;
-        for (const one of await selectSendable(database, [delivery], now())) {
-          const { kind } = await attempt(one, { trigger, now, isWanted, startsRetries: false, ...signals() });
-          if (kind === 'no_room') throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
-        }
-      } finally {
-        stopHeartbeat();
+      using _heartbeat = startHeartbeat();
+      const { deliveryId, trigger } = input;
+      if (input.scheduled && !(await startScheduledRetry(database, input.token))) return;
+      const delivery = await find(deliveryId);
+      const now = await engineClock(engineTime);
+      if (!delivery) return;
+      const attempts = input.attempts ?? attemptsAtRequest(delivery, input.token);
+      const isWanted = (current: DeliveryProgress) => !isSettled(current, attempts);
+      if (!isWanted(delivery)) return;
+      for (const one of await selectSendable(database, [delivery], now())) {
+        const { kind } = await attempt(one, { trigger, now, isWanted, startsRetries: false, ...signals() });
+        if (kind === 'no_room') throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
       }
     },
 
@@ -78,12 +70,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
      * deliveries wait, whether the last attempts succeeded, and whether no place was free for any attempt.
      */
     async drainBacklog({ webhookId, width }: BacklogInput & { width: number }): Promise<BacklogRound> {
-      const stopHeartbeat = startHeartbeat();
-      try {
-        return await drain(webhookId, width);
-      } finally {
-        stopHeartbeat();
-      }
+      using _heartbeat = startHeartbeat();
+      return await drain(webhookId, width);
     },
   };
 
