@@ -7,7 +7,7 @@ import {
   listUnstartedRetries,
 } from '../database/webhooks/dispatch.ts';
 import { listUnfinishedGroups, listUnstartedGroups, markGroupsStarted } from '../database/webhooks/events.ts';
-import { listOverdueRetries } from '../database/webhooks/scheduled-retries.ts';
+import { listOverdueRetries, markMadeRetries } from '../database/webhooks/scheduled-retries.ts';
 import { listWebhooksWithWaiting, holdOrCancelWaiting } from '../database/webhooks/waiting-deliveries.ts';
 import { listUnmailedOccasions } from '../database/people/notices.ts';
 import { countNextGroups, type StoredGroup } from '../domain/webhooks/dispatch-batches.ts';
@@ -149,8 +149,10 @@ export async function startOverdueRetries({
   log,
   onAction,
 }: DeliveryDependencies): Promise<void> {
+  const due = before(clock, OVERDUE_MS);
+  await markMadeRetries(database, due);
   await forEachRow(
-    await listOverdueRetries(database, before(clock, OVERDUE_MS), BATCH),
+    await listOverdueRetries(database, due, BATCH),
     ({ token }) => token,
     async ({ deliveryId, token, attempts }) => {
       const input = { deliveryId, trigger: 'manual', token, attempts, scheduled: true } as const;

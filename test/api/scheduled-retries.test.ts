@@ -133,6 +133,16 @@ describe('a scheduled retry of a delivery', () => {
     );
   });
 
+  it('can be cancelled while it is replaced: one of both waits at any time', async () => {
+    const { ids } = await deliveries(24, 'succeeded');
+    await Promise.all(ids.map((id) => schedule(id, inMs(3_600_000))));
+    const cancelled = ids.map(async (id) => {
+      const [, { status, text }] = await Promise.all([schedule(id, inMs(7_200_000)), cancel(id)]);
+      return `${status} ${text}`.trim();
+    });
+    assert.deepEqual([...new Set(await Promise.all(cancelled))], ['204']);
+  });
+
   it('is cancelled once, also by two at once', async () => {
     const { id, row } = await delivery('retrying');
     const at = inMs(3_600_000);

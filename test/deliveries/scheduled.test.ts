@@ -22,14 +22,14 @@ describe('a scheduled retry', () => {
   const world = useDeliveries();
   const receiver = useReceiver('each test', () => ({ tls: services().tls }));
 
-  /** A delivery that has succeeded, with a stored retry. `input` is its attempt's. */
-  async function scheduled(dueMs = 3_600_000) {
-    receiver.answering(204);
+  /** A delivery after its first attempt, with a stored retry. `input` is its attempt's. */
+  async function scheduled(dueMs = 3_600_000, status: 'succeeded' | 'retrying' = 'succeeded') {
+    receiver.answering(status === 'succeeded' ? 204 : 500);
     const webhookId = await world.webhook({ url: receiver.url });
     await world.publish([{}]);
-    const row = await eventually('a success', async () => {
+    const row = await eventually('the first attempt', async () => {
       const [found] = await world.deliveries(webhookId);
-      return found?.status === 'succeeded' && found;
+      return found?.status === status && found;
     });
     const retry = {
       deliveryId: row.id,
@@ -54,6 +54,18 @@ describe('a scheduled retry', () => {
       at: new Date(),
     });
   const ended = (token: string) => world.client.workflow.getHandle(attemptWorkflowId(token)).result();
+  /** Lets the reconciler start what is overdue. Returns its actions. */
+  const reconcile = async (): Promise<string[]> => {
+    const actions: string[] = [];
+    await startOverdueRetries({
+      database: world.database,
+      deliveryControl: world.control,
+      clock: () => new Date(),
+      log: pino({ level: 'silent' }),
+      onAction: (action) => void actions.push(action),
+    });
+    return actions;
+  };
   const attemptsOf = async (id: string) => (await world.attempts(id)).length;
 
   it('is made when its timer is due', async () => {
@@ -117,23 +129,24 @@ describe('a scheduled retry', () => {
     await assert.rejects(ended(input.token), /WorkflowFailedError/);
   });
 
+  it('is not made again by the reconciler if a worker of the previous version made it', async () => {
+    const { row, input } = await scheduled(-61_000, 'retrying');
+    const { scheduled: _scheduled, ...unread } = input;
+    await world.control.attempt(unread);
+    await ended(input.token);
+    const actions = await reconcile();
+    assert.deepEqual(actions, []);
+    assert.equal(await attemptsOf(row.id), 2);
+    assert.deepEqual(await cancel(row), { kind: 'started' });
+  });
+
   it('is started by the reconciler if it is overdue and has no timer', async () => {
     const { row, retry, input } = await scheduled(-61_000);
-    const actions: string[] = [];
-    const reconcile = () =>
-      startOverdueRetries({
-        database: world.database,
-        deliveryControl: world.control,
-        clock: () => new Date(),
-        log: pino({ level: 'silent' }),
-        onAction: (action) => void actions.push(action),
-      });
     const later = await scheduled();
-    await reconcile();
+    assert.deepEqual(await reconcile(), ['scheduled_retry_started']);
     await ended(retry.token);
     assert.equal(await attemptsOf(row.id), 2);
-    await reconcile();
-    assert.deepEqual(actions, ['scheduled_retry_started']);
+    assert.deepEqual(await reconcile(), []);
     assert.deepEqual(await listOverdueRetries(world.database, new Date(), 10), []);
     assert.notEqual(later.retry.token, input.token);
     assert.equal(await attemptsOf(later.row.id), 1);

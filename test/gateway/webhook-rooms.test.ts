@@ -125,6 +125,24 @@ describe('the room of a webhook', function () {
     assert.equal(all.at(-1).attempts_count, 2);
   });
 
+  it('emits scheduled retries, and their end', async () => {
+    receiver.answering(503);
+    const id = await webhook();
+    const viewer = await join(id);
+    const event = await publish();
+    const [failed] = (await deliveryUpdates(viewer, event, ({ status }) => status === 'retrying')).slice(-1);
+    const path = `/api/v1/deliveries/${failed.id}/retry`;
+    // Deliveries are read again once, a second after a join. So the second time is only in a notified update.
+    for (const hours of [1, 2]) {
+      const at = new Date(Date.now() + hours * 3_600_000).toISOString();
+      await world.send('POST', path, { body: { at } });
+      await deliveryUpdates(viewer, event, ({ scheduled_at }) => scheduled_at === at);
+    }
+    await world.send('DELETE', path);
+    const all = await deliveryUpdates(viewer, event, ({ scheduled_at }) => scheduled_at === null);
+    assert.equal(all.at(-1).next_attempt_at, failed.next_attempt_at);
+  });
+
   it('emits held, recovered and cancelled deliveries, and the changes of the webhook', async () => {
     receiver.answering(500);
     const id = await webhook();

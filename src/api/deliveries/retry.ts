@@ -8,6 +8,7 @@ import {
   scheduleRetry,
   unscheduleRetry,
 } from '../../database/webhooks/scheduled-retries.ts';
+import { notifyDeliveryChanged } from '../../database/webhooks/watched-webhooks.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { EngineUnavailable, EngineUncertain } from '../../temporal/task-control.ts';
 import { MAX_RETRY_AHEAD_DAYS } from '../../domain/common/limits.ts';
@@ -56,6 +57,7 @@ export async function retryDelivery(
   const input = { deliveryId: id, trigger: 'manual', attempts: delivery.attempts_count } as const;
   if (at && delayMs > 0) {
     if (!(await scheduleAttempt(deps, input, at, delayMs))) return await current();
+    await notifyDeliveryChanged(deps.database, webhook.id, id);
   } else await startAttempt(deps, { ...input, token: claim ? idOfClaim(claim) : randomUUIDv7() }, 0);
   await recordRequest(deps, {
     workspaceId,

@@ -94,6 +94,7 @@ export async function cancelScheduledRetry(
   entry: NewAuditEntry,
 ): Promise<CancelOutcome> {
   const outcome = await database.em.fork().transactional(async (em): Promise<CancelOutcome> => {
+    await lockDelivery(em, delivery.id);
     const cancelled = await cancelWaiting(em, delivery.id);
     if (!cancelled) return { kind: await lastOutcome(em, delivery.id) };
     await recordAudit(em, {
@@ -120,6 +121,19 @@ export async function startScheduledRetry(database: Database, token: string): Pr
   if (!delivery) return false;
   await notifyDeliveryChanged(database, delivery.webhook_id, delivery.id);
   return true;
+}
+
+/**
+ * Marks retries as started that were due before a time and have been made since: workers of the previous version make
+ * attempts without reading the rows. The clocks of two machines may differ by some seconds.
+ */
+export async function markMadeRetries(database: Database, before: Date): Promise<void> {
+  await sql`
+    update scheduled_retries r set started_at = clock_timestamp()
+    where at < ${before.toISOString()}::timestamptz and ${WAITS} and exists (
+      select from delivery_attempts a
+      where a.delivery_id = r.delivery_id and a.trigger = 'manual' and a.attempted_at > r.at - interval '5 s')
+  `.execute(queryBuilderOf(database));
 }
 
 /** Returns retries that were due before a time and have not started. */
