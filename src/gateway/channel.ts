@@ -138,14 +138,17 @@ function isChannelUrl(url = ''): boolean {
 
 /** Socket.IO clients send the revision of Engine.IO in each URL. */
 function speaksSocketIo(request: IncomingMessage): boolean {
-  return hasParameter(request, 'EIO');
+  return parametersOf(request).has('EIO');
 }
 
-/** Returns whether a request of Socket.IO belongs to a session that exists or existed. */
+/**
+ * Returns whether a request of Socket.IO belongs to a session that exists or existed. As in Engine.IO, the last `sid` counts,
+ * and an empty one begins a session.
+ */
 function hasSession(request: IncomingMessage): boolean {
-  return hasParameter(request, 'sid');
+  return Boolean(parametersOf(request).getAll('sid').at(-1));
 }
 
-function hasParameter({ url = '' }: IncomingMessage, name: string): boolean {
-  return new URL(url, 'http://channel').searchParams.has(name);
+function parametersOf({ url = '' }: IncomingMessage): URLSearchParams {
+  return new URL(url, 'http://channel').searchParams;
 }

@@ -86,6 +86,8 @@ describe('connections to the channel that have not authenticated', () => {
     const begun = [await filled('203.0.113.1', 3), await filled('203.0.113.2', 2)].flat();
     assert.equal((await begin('203.0.113.3')).status, 429);
     assert.equal((await refusedPlainly('bad', '203.0.113.3')).status, 429);
+    for (const query of ['&sid=', '&sid=x&sid='])
+      assert.equal((await begin('203.0.113.3', query)).status, 429);
     await ended(begun);
   });
 
