@@ -266,7 +266,13 @@ describe('the Kubernetes manifests', () => {
     assert.equal(mine.host, ingress?.['spec'].rules[0].host);
     assert.deepEqual(
       mine.http.paths.map(({ path }: { path: string }) => path),
-      ['/api/v1/session', '/api/v1/me/password', '/api/v1/invitations/accept', '/api/v1/openid'],
+      [
+        ...['/api/v1/session', '/api/v1/me/password', '/api/v1/invitations/accept'].flatMap((path) => [
+          path,
+          `${path}/`,
+        ]),
+        '/api/v1/openid',
+      ],
     );
   });
 });

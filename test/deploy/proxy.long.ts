@@ -153,7 +153,9 @@ if (built !== null)
         SIGN_INS.length,
         'SIGN_INS of this test and the Caddyfile need the new route',
       );
-      for (const [method, path] of [...SIGN_INS, ['GET', '/api/v1/openid/sign-in'] as const]) {
+      // The API accepts a slash at the end, too.
+      const withSlash = SIGN_INS.map(([method, path]) => [method, `${path}/`] as const);
+      for (const [method, path] of [...SIGN_INS, ...withSlash, ['GET', '/api/v1/openid/sign-in'] as const]) {
         const answers = await statuses(SIGN_INS_PER_MINUTE + 1, method, path, newAddress());
         assert.equal(answers.at(-1), 429, `${method} ${path}`);
       }
