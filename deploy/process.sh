@@ -6,9 +6,15 @@ cd "$(dirname "$0")/.."
 process=${1:-}
 [ $# -eq 0 ] || shift
 
+# Programs of agents run as the same user and write to HOME. SIGUSR1 would open Node's debugger to them, and a package in
+# HOME/.node_modules would be loaded instead of one that is not installed. Both would give them the secrets of the process.
+protected() {
+  exec node --disable-sigusr1 --no-global-search-paths "$@"
+}
+
 # Removes the time limit of calls into the workflow sandbox; see the file.
 service() {
-  exec node --import ./src/runtime/sandbox-preload.ts "$@"
+  protected --import ./src/runtime/sandbox-preload.ts "$@"
 }
 
 case $process in
@@ -16,8 +22,8 @@ case $process in
   gateway) service src/gateway/server.ts ;;
   task-worker) service workers/task-worker.ts ;;
   delivery-worker) service workers/delivery-worker.ts ;;
-  migrate) exec node cli/baton.mjs admin migrate ;;
-  baton) exec node cli/baton.mjs "$@" ;;
+  migrate) protected cli/baton.mjs admin migrate ;;
+  baton) protected cli/baton.mjs "$@" ;;
   *)
     echo "Say which process: api, gateway, task-worker, delivery-worker, migrate, or baton with its words." >&2
     exit 2

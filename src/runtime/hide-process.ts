@@ -11,6 +11,8 @@ const MARK = 'BATON_HIDDEN_FROM';
 const FOLDER = 'baton-node-';
 /** A program that may be run, but not read. */
 const EXECUTE_ONLY = 0o111;
+/** As in `deploy/process.sh`: programs must neither open the debugger nor place packages that this process loads. */
+const PROTECTION = ['--disable-sigusr1', '--no-global-search-paths'];
 
 /**
  * Hides the environment and the memory of this process from programs of agents, if they run as the same user and could
@@ -32,7 +34,7 @@ export async function hideProcess({
   if (!(await chooseIsolation({ programsUser })).exposure?.own) return;
   const copy = copyOfNode();
   if (copy === null) return;
-  const words = [copy, ...process.execArgv, ...process.argv.slice(1)];
+  const words = [copy, ...PROTECTION, ...process.execArgv, ...process.argv.slice(1)];
   process.execve(copy, words, { ...process.env, [MARK]: process.execPath });
 }
 

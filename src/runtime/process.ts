@@ -23,6 +23,8 @@ export async function runProcess(
   name: string,
   start: (log: Logger, telemetry: Telemetry) => Promise<Running>,
 ): Promise<void> {
+  // Node would open its debugger, and other processes of the user could read all secrets with it.
+  process.on('SIGUSR1', () => {});
   let log = createLog(name);
   let telemetry = NO_TELEMETRY;
   let running: Running;
