@@ -4,6 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inCheckout } from '../../dev/common/paths.ts';
+import { loadTemporalConfig } from '../../src/temporal/connection.ts';
+import { environmentOf, readContainerfile } from '../deploy/containerfile.ts';
 import { eventually } from '../support/eventually.ts';
 
 const PATH = process.env['PATH'] ?? '';
@@ -43,6 +45,26 @@ describe('a process of the service, beside a hostile program of the same user', 
       assert.equal(status, 1);
       assert.match(stdout, /DATABASE_URL is missing/);
       assert.doesNotMatch(stdout, /planted/);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+
+  it('reads no settings of Temporal from HOME in the image', () => {
+    const stage = readContainerfile(inCheckout('deploy', 'Containerfile')).at(-1);
+    const inImage = environmentOf(stage ?? assert.fail());
+    const home = mkdtempSync(join(tmpdir(), 'baton-home-'));
+    try {
+      mkdirSync(join(home, '.config', 'temporalio'), { recursive: true });
+      const planted = '[profile.default.tls]\ndisabled = true\n';
+      writeFileSync(join(home, '.config', 'temporalio', 'temporal.toml'), planted);
+      const environment = {
+        ...inImage,
+        HOME: home,
+        TEMPORAL_ADDRESS: 'temporal:7233',
+        TEMPORAL_API_KEY: 'key',
+      };
+      assert.equal(loadTemporalConfig(environment).connectionOptions.tls, true);
     } finally {
       rmSync(home, { recursive: true });
     }
