@@ -26,7 +26,7 @@ import { createRequestMetrics } from '../telemetry/event-metrics.ts';
 import { collectChannelMetrics } from '../telemetry/collectors.ts';
 import { createDeliveryControl } from '../temporal/delivery-control.ts';
 import { createChannel } from '../gateway/channel.ts';
-import { addressOfRequest } from './http/client-address.ts';
+import { addressOfRequest, networkOf } from './http/client-address.ts';
 import { createTaskControl } from '../temporal/task-control.ts';
 import { createAdmission } from './admission.ts';
 import { answerRefusedRequests } from './http/refused-requests.ts';
@@ -113,7 +113,7 @@ export async function bootstrap(
         askWorkflow: (id) => control.view(id),
         limits: configuration.channelConnections,
         handshakes: configuration.channelHandshakes,
-        addressOf: (request) => addressOfRequest(request, settings.trustedProxies),
+        addressOf: (request) => networkOf(addressOfRequest(request, settings.trustedProxies)),
         clock,
         log,
       })

@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { addressOfRequest } from '../api/http/client-address.ts';
+import { addressOfRequest, networkOf } from '../api/http/client-address.ts';
 import { startNotifications } from '../database/common/notifications.ts';
 import { createAddressSet } from '../outbound/address-guard.ts';
 import { readProcessConfiguration, type GatewayConfiguration } from '../runtime/process-configuration.ts';
@@ -63,7 +63,7 @@ export async function startGateway(
     askWorkflow: (id) => control.view(id),
     limits: configuration.channelConnections,
     handshakes: configuration.channelHandshakes,
-    addressOf: (request) => addressOfRequest(request, trustedProxies),
+    addressOf: (request) => networkOf(addressOfRequest(request, trustedProxies)),
     clock,
     log,
   });

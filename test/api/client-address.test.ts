@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { clientAddress } from '../../src/api/http/client-address.ts';
+import { clientAddress, networkOf } from '../../src/api/http/client-address.ts';
 import { createAddressSet } from '../../src/outbound/address-guard.ts';
 import { useOwnWorld } from '../support/world.ts';
 
@@ -23,6 +23,21 @@ describe('the IP address of a client', () => {
   for (const [remote, forwardedFor, client] of CASES) {
     it(`is ${client} for a connection from ${remote} with "${forwardedFor}"`, () => {
       assert.equal(clientAddress(remote, forwardedFor, trusted), client);
+    });
+  }
+});
+
+describe('the limits by IP address', () => {
+  const CASES: [address: string, network: string][] = [
+    ['203.0.113.9', '203.0.113.9'],
+    ['2001:db8:1:2::5', '20010db800010002/64'],
+    ['2001:db8:1:2:ffff::1', '20010db800010002/64'],
+    ['2001:db8:1:3::5', '20010db800010003/64'],
+    ['no address', 'no address'],
+  ];
+  for (const [address, network] of CASES) {
+    it(`count ${address} as ${network}`, () => {
+      assert.equal(networkOf(address), network);
     });
   }
 });

@@ -3,6 +3,7 @@ import { changePassword, findPasswordHash } from '../../database/people/password
 import { hashPassword, verifyPassword } from '../../security/passwords.ts';
 import { newSessionToken, sessionCookie } from '../../security/sessions.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { networkOf } from '../http/client-address.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 
@@ -32,7 +33,7 @@ export function passwordRoutes(deps: Dependencies): Route[] {
             'Your account has no password. You sign in with your identity provider.',
           );
         }
-        const isRight = await deps.passwordAttempts.verify({ email, address }, () =>
+        const isRight = await deps.passwordAttempts.verify({ email, address: networkOf(address) }, () =>
           verifyPassword(current, oldHash),
         );
         if (!isRight) throw wrong('/current_password', '`current_password` is wrong.');

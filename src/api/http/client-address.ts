@@ -31,6 +31,16 @@ export function clientAddress(remote: string, forwardedFor: string, trusted: Add
   return client;
 }
 
+/**
+ * Returns what limits count an address as: an IPv4 address as itself, an IPv6 address as its network of 64 bits, since one
+ * customer of a provider has at least that many addresses.
+ */
+export function networkOf(address: string): string {
+  const parsed = parseAddress(address);
+  if (parsed?.family !== 'ipv6') return address;
+  return `${Buffer.from(parsed.bytes.subarray(0, 8)).toString('hex')}/64`;
+}
+
 /** Returns an address as text, without the port that some proxies add; null if it is none. */
 function plainAddress(text: string): string | null {
   const [, inBrackets] = /^\[([^\]]+)\](?::\d+)?$/.exec(text) ?? [];

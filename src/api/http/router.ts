@@ -1,6 +1,7 @@
 import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
 import { hasRole } from '../../domain/people/access.ts';
+import { networkOf } from './client-address.ts';
 import { unauthenticated, type Authenticate } from './authentication.ts';
 import { readJson, type JsonBody } from './body.ts';
 import type { Caller } from './caller.ts';
@@ -47,19 +48,19 @@ export function createRouter(deps: Dependencies): { routes: Middleware; fallback
 /** Returns the caller, after the rate limits and the access rule of the route are checked. */
 async function admit(deps: Dependencies, route: Route, context: Context): Promise<Caller | null> {
   const { limiters } = deps;
-  if (route.limit === 'sign_in') spend(context, limiters.signIn, context.ip);
+  if (route.limit === 'sign_in') spend(context, limiters.signIn, networkOf(context.ip));
   if (route.access.kind === 'public') {
-    if (route.limit === undefined) spend(context, limiters.address, context.ip);
+    if (route.limit === undefined) spend(context, limiters.address, networkOf(context.ip));
     return null;
   }
   const caller = await deps.authenticate(context).catch((error: unknown) => {
     // Attempts with invalid credentials are limited by address.
     if (error instanceof Problem && error.code === 'unauthenticated')
-      spend(context, limiters.address, context.ip);
+      spend(context, limiters.address, networkOf(context.ip));
     throw error;
   });
   if (!caller) {
-    spend(context, limiters.address, context.ip);
+    spend(context, limiters.address, networkOf(context.ip));
     throw unauthenticated('Send an API key in X-API-Key, or a token in Authorization: Bearer.');
   }
   (context.state as RequestState).caller = caller;

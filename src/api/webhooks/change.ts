@@ -94,7 +94,8 @@ function secretProblems(sealing: Sealing, row: Signing, edit: WebhookEdit): Prob
 function consentProblems(row: Signing, edit: WebhookEdit): ProblemEntry[] {
   const { url = row.url, include_secret_header = row.include_secret_header } = edit;
   if (edit.allow_secret_over_http === true || !exposesSecret(row, { url, include_secret_header })) return [];
-  const words = 'must be true to send the secret over plain http, where anyone on the way can read it';
+  const words =
+    'must be true to send the secret over plain http, where anyone between Baton and the receiver can read it';
   return [problem('allow_secret_over_http', 'required', words)];
 }
 

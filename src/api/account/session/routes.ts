@@ -5,6 +5,7 @@ import { endSession, startSession } from '../../../database/people/sessions.ts';
 import { verifyPassword } from '../../../security/passwords.ts';
 import { sessionCookie } from '../../../security/sessions.ts';
 import type { Dependencies } from '../../dependencies.ts';
+import { networkOf } from '../../http/client-address.ts';
 import { tryToRecordRequest } from '../../http/audit.ts';
 import { unauthenticated } from '../../http/authentication.ts';
 import { requireOwnOrigin } from '../../http/own-origin.ts';
@@ -42,7 +43,7 @@ function start(deps: Dependencies): Route {
       requireOwnOrigin(deps.baseUrl, headers);
       const person = await findForSignIn(deps.database, accountOf(email));
       const hash = person?.passwordHash ?? null;
-      const right = await deps.passwordAttempts.verify({ email, address }, () =>
+      const right = await deps.passwordAttempts.verify({ email, address: networkOf(address) }, () =>
         verifyPassword(password, hash),
       );
       if (person && !right) recordRefusal(deps, person, address);
