@@ -1,4 +1,4 @@
-import { condition, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 import type { Recorder } from './recorder.ts';
 import { until } from './until.ts';
 
@@ -45,7 +45,8 @@ export class SignalOrder {
     const before = this.#latest;
     const isBehind = before?.hasTurn === false || this.#recorder.isWritingSinceEarlier;
     const group = { task, hasTurn: false, turn: Promise.resolve() };
-    group.turn = this.#turnOf(group, isBehind ? { before } : null);
+    // A signal whose wait was cancelled would end the workflow before its end is recorded.
+    group.turn = CancellationScope.nonCancellable(() => this.#turnOf(group, isBehind ? { before } : null));
     this.#latest = group;
     return group;
   }
