@@ -1,4 +1,4 @@
-import { allHandlersFinished, condition, continueAsNew, patched, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, condition, continueAsNew, patched } from '@temporalio/workflow';
 import type { TaskRunInput } from '../temporal/task-messages.ts';
 import type { CarriedRun, Stage } from './carried-run.ts';
 import type { Run } from './run.ts';
@@ -84,8 +84,7 @@ function isLong(run: Run): boolean {
 }
 
 /** Returns the length of the history as a multiple of the length from which the run continues. */
-function lengthOf({ input: { historyEvents = HISTORY_EVENTS } }: Run): number {
-  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
-  const length = Math.max(historyLength / historyEvents, historySize / HISTORY_BYTES);
-  return continueAsNewSuggested ? Math.max(length, 1) : length;
+function lengthOf({ input: { historyEvents = HISTORY_EVENTS }, recorder: { history } }: Run): number {
+  const length = Math.max(history.events / historyEvents, history.bytes / HISTORY_BYTES);
+  return history.isLong ? Math.max(length, 1) : length;
 }

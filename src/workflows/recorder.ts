@@ -7,7 +7,7 @@ import {
 } from '@temporalio/workflow';
 import type { SearchAttributePair } from '@temporalio/common';
 import type { RunRecords } from '../activities/run-records.ts';
-import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
+import type { HistoryLength, RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
 import type { RunState } from '../domain/tasks/run-state.ts';
 import type { RunView } from '../domain/tasks/run-schemas.ts';
 import { initialView } from '../domain/tasks/task-run.ts';
@@ -25,6 +25,9 @@ const records = proxyLocalActivities<RunRecords>({
   // The database may be down for long. The run waits for it, since it never acts on unrecorded changes.
   retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
 });
+
+/** A signal, and the workflow task that handles it. */
+const EVENTS_OF_SIGNAL = 4;
 
 /**
  * Records the changes of a run and shows only what is recorded: {@link Recorder.shown} is the last view in the
@@ -46,6 +49,7 @@ export class Recorder {
   #nextFlush: Promise<void> | null = null;
   #enginePauseOver = false;
   #stateInAttribute: TaskState | null = null;
+  #history: HistoryLength | null = null;
 
   /** `earlier`: what an earlier execution of the workflow has recorded. */
   constructor(
@@ -82,6 +86,20 @@ export class Recorder {
   /** Whether something is being written. */
   get isWriting(): boolean {
     return this.#writing !== null;
+  }
+
+  /**
+   * The length of the history. While a write takes longer than a workflow task, the history grows, and a replay finds
+   * the later length from the beginning of the write. So the length is the one that the last write has recorded, and what
+   * signals have added since.
+   */
+  get history(): HistoryLength {
+    return this.#history ?? currentHistory();
+  }
+
+  /** Adds a signal to the length of the history. */
+  addSignal(): void {
+    if (this.#history) this.#history = { ...this.#history, events: this.#history.events + EVENTS_OF_SIGNAL };
   }
 
   /** The state in the search attributes; null if they were never written. */
@@ -176,14 +194,18 @@ export class Recorder {
   }
 
   #emptyChange(): RunChange {
-    return { executionId: this.#executionId, view: null, entries: [], enginePauseOver: false };
+    const history = currentHistory();
+    return { executionId: this.#executionId, view: null, entries: [], enginePauseOver: false, history };
   }
 
   #applyOutcome({ view }: RunChange, result: RecordOutcome): void {
     if (result.outcome !== 'recorded') {
       this.isGone = true;
       this.#onGone();
-    } else if (view) {
+      return;
+    }
+    this.#history = result.history ?? this.#history;
+    if (view) {
       this.shown = { ...view, last_seq: result.lastSeq };
       this.#updateDetails();
     }
@@ -204,6 +226,11 @@ export class Recorder {
     const pause = paused_by === null ? '' : `, paused by ${paused_by}`;
     setCurrentDetails(`**${state}**: ${steps}${step}${pause}`);
   }
+}
+
+function currentHistory(): HistoryLength {
+  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
+  return { events: historyLength, bytes: historySize, isLong: continueAsNewSuggested };
 }
 
 /** Returns the search attributes that never change during a run. */

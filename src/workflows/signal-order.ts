@@ -31,6 +31,7 @@ export class SignalOrder {
   /** Handles a signal in its turn. */
   async handle(handle: () => Promise<void> | void): Promise<void> {
     if (this.#isOn) await this.#currentGroup().turn;
+    this.#recorder.addSignal();
     await handle();
   }
 

@@ -16,10 +16,14 @@ import { CHANNELS } from '../common/notifications.ts';
  * existing key are skipped, and a run that has ended never changes. A change without new events is a repeat after a
  * crash: it only ends a pause made in the Web UI, does not change the run otherwise, which may have continued, and
  * returns the `seq` of the first time. Listeners are notified at commit. Characters that PostgreSQL cannot store are
- * removed: agents may send any text.
+ * removed: agents may send any text. The result contains the `history` of the change.
  */
 export async function recordChange(database: Database, given: RunChange): Promise<RecordOutcome> {
-  const change = storableJson(given);
+  const outcome = await writeOnce(database, storableJson(given));
+  return outcome.outcome === 'recorded' && given.history ? { ...outcome, history: given.history } : outcome;
+}
+
+async function writeOnce(database: Database, change: RunChange): Promise<RecordOutcome> {
   const lastSeq = await writeChange(database, change, null);
   if (lastSeq !== null) return { outcome: 'recorded', lastSeq };
   const { executionId, entries, enginePauseOver } = change;

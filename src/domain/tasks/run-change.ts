@@ -12,13 +12,18 @@ export type RunChange = {
   plan?: StoredPlan;
   /** Whether a pause made in the Temporal Web UI is over. */
   enginePauseOver?: boolean;
+  /** The history of the workflow when the write began. It is recorded with the result. */
+  history?: HistoryLength;
 };
+
+/** The length of a workflow's history. `isLong`: whether Temporal suggests to continue as a new execution. */
+export type HistoryLength = { events: number; bytes: number; isLong: boolean };
 
 /**
  * `recorded`: written now, or earlier by the same work. `ended`: something else has ended the run, nothing was written.
  * `missing`: the run does not exist. `lastSeq` is the last `seq` of the feed after the change.
  */
 export type RecordOutcome =
-  | { outcome: 'recorded'; lastSeq: number }
+  | { outcome: 'recorded'; lastSeq: number; history?: HistoryLength }
   | { outcome: 'ended'; state: TaskState; lastSeq: number }
   | { outcome: 'missing' };

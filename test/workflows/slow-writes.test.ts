@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import { DefaultLogger, Worker } from '@temporalio/worker';
+import { workflowBundle } from '../../src/runtime/bundle.ts';
+import { eventually } from '../support/eventually.ts';
+import { submitLong } from '../support/long-runs.ts';
+import { useRuns } from '../support/runs.ts';
+
+const me = { by: 'key:test' };
+/** Number of events from which the run continues as a new execution. */
+const LIMIT = 80;
+
+describe('a run whose history becomes long during a slow write', function () {
+  this.timeout(180_000);
+  const runs = useRuns();
+
+  it('has a history that can be replayed', async () => {
+    const id = await submitLong(runs, LIMIT, { rehearsal: { steps: 2, step_ms: 8_000 } });
+    await runs.reaches(id, 'executing');
+    const handle = runs.client.workflow.getHandle(id);
+    const length = async () => (await handle.describe()).historyLength;
+    for (let now = await length(); now < LIMIT - 9; now = await length()) {
+      await runs.control.continue(id, me);
+      await wait(100);
+    }
+    const { runId } = await handle.describe();
+    await runs.database.em.fork().transactional(async (em) => {
+      await em.execute('select id from task_runs where id = ? for update', [id]);
+      // The first step ends, and the write that follows lasts for several workflow tasks.
+      await eventually('the history is long', async () => (await length()) >= LIMIT);
+      await wait(500);
+    });
+    await runs.becomes('the second step works', id, ({ steps }) => steps[1]?.status === 'running');
+    await wait(1_000);
+    const history = await runs.client.workflow.getHandle(id, runId).fetchHistory();
+    const bundle = await workflowBundle(new DefaultLogger('ERROR'));
+    await Worker.runReplayHistory({ workflowBundle: bundle, replayName: id }, history);
+    await runs.ends(id);
+    assert.equal((await runs.row(id)).state, 'completed');
+  });
+});
