@@ -19,6 +19,7 @@ export async function submitLong(
     taskType: task_type,
     rehearsal: submission.rehearsal ?? null,
     findBy: { workspaceId: workspace_id, projectId: project_id },
+    ordersSignals: true,
     historyEvents,
   };
   await runs.client.workflow.start(TASK_RUN_WORKFLOW, {
