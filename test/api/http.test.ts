@@ -67,12 +67,10 @@ describe('the rate limit', () => {
       [world.installation.api_key, 200],
       [null, 401],
     ] as const) {
-      const statuses = (await flood(key)).map(({ status }) => status);
-      assert.ok(statuses.filter((status) => status === usual).length >= 5);
-      assert.ok(statuses.includes(429), statuses.join(' '));
-    }
-    const refused = await world.send('GET', '/api/v1/me');
-    if (refused.status === 429) {
+      const received = await flood(key);
+      assert.ok(received.filter(({ status }) => status === usual).length >= 5);
+      const refused = received.find(({ status }) => status === 429);
+      assert.ok(refused, 'some requests exceed the limit');
       assertProblem(refused, 429, 'rate_limited');
       assert.equal(refused.headers.get('retry-after'), '1');
     }

@@ -228,7 +228,7 @@ describe('event matching', () => {
     for (const shape of shapes) {
       for (const field of FILTER_FIELDS) {
         const data = { issue: shape, changes: shape, project: shape };
-        assert.notEqual(verdictOf('issue.updated', [{ field, changed_to: 'x' }], data).match, 'unsubscribed');
+        assert.equal(verdictOf('issue.updated', [{ field, changed_to: 'x' }], data).match, 'skip');
         assert.equal(verdictOf('issue.updated', [{ field, values: ['zz'] }], data).match, 'skip');
       }
     }
