@@ -34,8 +34,8 @@ export type CallbackDependencies = {
 
 /**
  * Makes the next attempt of a callback (docs/callbacks.md). Its row is in the audit log before anything is sent, and
- * the audit log counts the attempts. A manual retry is a single attempt. A call does not count if the database is down, if its process dies before sending,
- * or if another process was faster.
+ * the audit log counts the attempts. A manual retry is a single attempt. A call does not count if the database is down,
+ * if its process dies before sending, or if another process was faster.
  * @throws ApplicationFailure of type `CallbackFailed` if the receiver did not respond with 2xx in time: with the wait
  * before the next attempt, or non-retryable after the last one
  */

@@ -12,10 +12,9 @@ type Group = { task: number; turn: Promise<void>; hasTurn: boolean };
  * Handles the signals of one workflow task after the writes that earlier tasks began, with everything that follows from
  * them, and after the signals of earlier tasks.
  *
- * Temporal's SDK answers a query also while a local activity is in progress. Then the result of the activity may come with
- * the next workflow task, behind the signals of that task, while a replay finds it in the task before. The commands that
- * follow from the result and those that follow from the signals would come in another order, and the history could not be
- * replayed.
+ * If a query arrives while a local activity is in progress, Temporal's SDK may deliver the result of the activity with the
+ * next workflow task, after the signals of that task. A replay delivers it with the task before. Without this order, the
+ * commands that follow from the result and from the signals would be in another order in a replay, which would then fail.
  */
 export class SignalOrder {
   readonly #recorder: Recorder;

@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * The manual retry of a callback that was requested and has not ended, and which attempts were manual. The callback
- * stays `failed` meanwhile, so that the previous version leaves it alone.
+ * The manual retry of a callback that was requested and has not ended, and which attempts were manual. During the retry,
+ * the callback stays `failed`, so that the previous version does not send it.
  */
 export class M0017CallbackRetries extends Migration {
   override up(): void {

@@ -66,7 +66,8 @@ type Builder = Kysely<never>;
 /**
  * Writes attempts and their consequences in one transaction, at most one attempt for each delivery, in the order they
  * ended: the delivery's status and schedule, the webhook's failure count, and, if that reaches ten, the disabling of
- * the webhook. Repeated if it was rolled back by a deadlock. The caller then holds the webhook's other deliveries with `holdOrCancelWaiting`.
+ * the webhook. Repeated if it was rolled back by a deadlock. The caller then holds the webhook's other deliveries with
+ * `holdOrCancelWaiting`.
  */
 export async function recordResults(
   database: Database,

@@ -48,7 +48,7 @@ export async function listTargetsForGroups(
     order by id
   `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
-  return Map.groupBy(rows.map(endpointOf), ({ workspace_id: id }) => id);
+  return Map.groupBy(rows.map(targetOf), ({ workspace_id: id }) => id);
 }
 
 /** Returns the current state of these webhooks by id, including deleted ones. */
@@ -60,10 +60,10 @@ export async function readTargets(
     queryBuilderOf(database),
   );
   const { rows } = await runPrepared(database, statement);
-  return new Map(rows.map((row) => [row.id, endpointOf(row)]));
+  return new Map(rows.map((row) => [row.id, targetOf(row)]));
 }
 
-function endpointOf(row: Row): WebhookTarget {
+function targetOf(row: Row): WebhookTarget {
   return {
     ...row,
     previous_secret_until: timeOf(row.previous_secret_until),

@@ -39,7 +39,8 @@ type SecretHeader = { url: string; include_secret_header: boolean };
 
 /**
  * Returns whether a change lets a webhook send its secret unencrypted to an address that did not get it before: over
- * http, except on this machine. It requires explicit consent, because anyone between Baton and the receiver can read the secret.
+ * http, except on this machine. It requires explicit consent, because anyone between Baton and the receiver can read the
+ * secret.
  */
 export function exposesSecret(before: SecretHeader, after: SecretHeader): boolean {
   if (!after.include_secret_header || !isUnencrypted(after.url)) return false;
