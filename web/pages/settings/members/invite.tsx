@@ -51,8 +51,8 @@ export function Invite({ onClose }: { onClose: () => void }) {
       {created ? (
         <Stack gap="sm">
           <ShownOnce value={created.url} label="Invitation link">
-            Only {created.email} can use this link, once, within {INVITATION_MS / DAY_MS} days. Copy it now:
-            it is not shown again.
+            Whoever has this link can join as {created.email}, once, within {INVITATION_MS / DAY_MS} days.
+            Send it only to that person. Copy it now: it is not shown again.
           </ShownOnce>
           <Text size="sm">{MAIL_STATUS_TEXTS[created.mail]}</Text>
         </Stack>

@@ -46,7 +46,7 @@ export function RemoveMember({ member, onClose }: { member: Member; onClose: () 
         {hasKeys ? (
           <Checkbox
             label="Revoke their API keys"
-            description="Programs that use them are rejected immediately. Keys that are not revoked stay valid."
+            description="If selected, programs that use these keys are rejected immediately. Otherwise the keys stay valid."
             checked={isRevoking}
             onChange={(event) => setIsRevoking(event.currentTarget.checked)}
           />

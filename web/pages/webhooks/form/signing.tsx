@@ -83,7 +83,7 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
         {needsConsent(draft, webhook) ? (
           <Checkbox
             label="Send the secret unencrypted"
-            description="The URL uses http. Anyone on the way to the receiver can read the secret. Use https if you can."
+            description="The URL uses http. Anyone on the network between Baton and the receiver can read the secret. Use https if you can."
             checked={draft.allowSecretOverHttp}
             error={errors['allow_secret_over_http']}
             onChange={(event) => change({ allowSecretOverHttp: event.currentTarget.checked })}
