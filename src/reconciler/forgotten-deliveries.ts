@@ -133,8 +133,9 @@ export async function startUnstartedRetries({
     deliveries,
     ({ id }) => id,
     async ({ id, generation, due }) => {
-      await deliveryControl.startRetries({ deliveryId: id, generation }, due.getTime() - clock().getTime());
-      await markRetriesStarted(database, [id]);
+      const schedule = { deliveryId: id, generation };
+      await deliveryControl.startRetries(schedule, due.getTime() - clock().getTime());
+      await markRetriesStarted(database, schedule);
       onAction?.('retry_started');
       log.warn({ delivery_id: id }, 'started the retries of a delivery after its worker was interrupted');
     },

@@ -4,7 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { recordWithRetries } from '../../src/activities/deliveries/recording.ts';
 import type { Database } from '../../src/database/database.ts';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
-import type { PlannedDelivery } from '../../src/database/webhooks/dispatch.ts';
+import {
+  listUnstartedRetries,
+  markRetriesStarted,
+  type PlannedDelivery,
+} from '../../src/database/webhooks/dispatch.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useDeliveries } from '../support/deliveries.ts';
 import { successOf } from '../support/results.ts';
@@ -37,6 +41,25 @@ describe('the result of an attempt', function () {
       assert.equal((await world.deliveries(webhookId))[0]?.attempts_count, 2);
     });
   }
+
+  it('does not mark the retries of a schedule as started that has restarted since', async () => {
+    receiver.answering(500);
+    const webhookId = await world.webhook({ url: receiver.url });
+    await world.publish([{}]);
+    const { id: deliveryId } = await eventually('a delivery whose retries started', async () => {
+      const [found] = await world.deliveries(webhookId);
+      return found?.retry_started ? found : null;
+    });
+    await world.database.em
+      .fork()
+      .execute('update deliveries set generation = 1, retry_started = false where id = ?', [deliveryId]);
+    const unstarted = async () =>
+      (await listUnstartedRetries(world.database, new Date(Date.now() + 1_000), 1)).map(({ id }) => id);
+    await markRetriesStarted(world.database, { deliveryId, generation: 0 });
+    assert.deepEqual(await unstarted(), [deliveryId], 'the reconciler still starts them');
+    await markRetriesStarted(world.database, { deliveryId, generation: 1 });
+    assert.deepEqual(await unstarted(), []);
+  });
 
   describe('of a new delivery', () => {
     /** Returns a delivery that was matched but has no row. */

@@ -124,9 +124,10 @@ export function createAttempts(deps: AttemptDependencies) {
   /** Starts the retries. If that fails, the reconciler starts them later, so the group continues. */
   async function startRetries(deliveryId: string, result: RecordedResult, now: Date): Promise<void> {
     const due = result.next_attempt_at?.getTime() ?? now.getTime();
+    const schedule = { deliveryId, generation: result.generation };
     try {
-      await control.startRetries({ deliveryId, generation: result.generation }, due - now.getTime());
-      await markRetriesStarted(database, [deliveryId]);
+      await control.startRetries(schedule, due - now.getTime());
+      await markRetriesStarted(database, schedule);
     } catch (error) {
       onError(error, 'starting a retry failed; the reconciler will start it', deliveryId);
     }

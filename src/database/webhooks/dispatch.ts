@@ -269,10 +269,14 @@ function deliveryOf(row: RawDelivery): DeliveryToSend {
   };
 }
 
-/** Records that the workflow of a delivery's retries exists. */
-export async function markRetriesStarted(database: Database, ids: readonly string[]): Promise<void> {
+/** Records that the workflow of a delivery's retries exists, unless the schedule has restarted since. */
+export async function markRetriesStarted(
+  database: Database,
+  { deliveryId, generation }: { deliveryId: string; generation: number },
+): Promise<void> {
   const statement = sql`
-    update deliveries set retry_started = true where id = any(${ids}::uuid[]) and status = 'retrying'
+    update deliveries set retry_started = true
+    where id = ${deliveryId}::uuid and generation = ${generation} and status = 'retrying'
   `.compile(queryBuilderOf(database));
   await runPrepared(database, statement);
 }

@@ -51,7 +51,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
       {created ? (
         <Stack gap="sm">
           <ShownOnce value={created.url} label="Invitation link">
-            Whoever has this link can join as {created.email}, once, within {INVITATION_MS / DAY_MS} days.
+            Anyone with this link can join as {created.email}, once, within {INVITATION_MS / DAY_MS} days.
             Send it only to that person. Copy it now: it is not shown again.
           </ShownOnce>
           <Text size="sm">{MAIL_STATUS_TEXTS[created.mail]}</Text>
