@@ -53,12 +53,14 @@ describe('the result of an attempt', function () {
     await world.database.em
       .fork()
       .execute('update deliveries set generation = 1, retry_started = false where id = ?', [deliveryId]);
-    const unstarted = async () =>
-      (await listUnstartedRetries(world.database, new Date(Date.now() + 1_000), 1)).map(({ id }) => id);
+    const isUnstarted = async () => {
+      const rows = await listUnstartedRetries(world.database, new Date(Date.now() + 1_000), 100);
+      return rows.some(({ id }) => id === deliveryId);
+    };
     await markRetriesStarted(world.database, { deliveryId, generation: 0 });
-    assert.deepEqual(await unstarted(), [deliveryId], 'the reconciler still starts them');
+    assert.ok(await isUnstarted(), 'the reconciler still starts them');
     await markRetriesStarted(world.database, { deliveryId, generation: 1 });
-    assert.deepEqual(await unstarted(), []);
+    assert.ok(!(await isUnstarted()));
   });
 
   describe('of a new delivery', () => {
