@@ -2,7 +2,16 @@ import { createHmac } from 'node:crypto';
 import { isTerminal } from '../src/domain/tasks/task-states.ts';
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
 import { reportCount, expectNone, expectSome, type InvariantResult } from './invariants.ts';
-import type { CallerResponse, RequestRecord, ScenarioRecords, RunRow } from './records.ts';
+import { findUnexplained, type Operation } from './linearizability.ts';
+import {
+  feedHistory,
+  feedModel,
+  runHistory,
+  runModel,
+  type FeedInput,
+  type RunInput,
+} from './run-history.ts';
+import type { CallerRequest, RequestRecord, ScenarioRecords, RunRow } from './records.ts';
 
 /** The limit of attempts of a callback (docs/callbacks.md). */
 const MAX_CALLBACKS = 3;
@@ -12,6 +21,7 @@ export function checkTasks(records: ScenarioRecords): InvariantResult[] {
   return [
     ...checkSubmissions(records),
     ...checkStates(records),
+    ...checkHistories(records),
     ...checkFeeds(records),
     ...checkViewers(records),
     ...checkCallbacks(records),
@@ -66,7 +76,7 @@ function checkStates({ tasks, runs, feed }: ScenarioRecords): InvariantResult[] 
     expectNone(
       'tasks: accepted cancels of runs that were not cancelled',
       pairs.flatMap(({ task, run }) =>
-        run && isTerminal(run.state) && run.state !== 'cancelled' && task.responses.some(isAccepted('cancel'))
+        run && isTerminal(run.state) && run.state !== 'cancelled' && task.requests.some(isAccepted('cancel'))
           ? [`${run.id} is ${run.state}`]
           : [],
       ),
@@ -76,21 +86,10 @@ function checkStates({ tasks, runs, feed }: ScenarioRecords): InvariantResult[] 
       pairs.flatMap(({ task, run }) => {
         if (!run) return [];
         const states = statesOf(run);
-        return task.responses.flatMap(({ state }) =>
+        return task.requests.flatMap(({ state }) =>
           state === undefined || states.includes(state) ? [] : [`${run.id} was reported as ${state}`],
         );
       }),
-    ),
-    expectNone(
-      'tasks: responses that went back in time',
-      tasks
-        .filter((task) => {
-          const seqs = task.responses
-            .filter(({ operation }) => operation === 'poll')
-            .flatMap(({ lastSeq }) => lastSeq ?? []);
-          return seqs.some((seq, index) => seq < (seqs[index - 1] ?? 0));
-        })
-        .map(({ plan }) => plan.mark),
     ),
     expectSome('tasks: runs paused', runs.filter((run) => statesOf(run).includes('paused')).length),
     expectSome('tasks: runs cancelled', runs.filter(({ state }) => state === 'cancelled').length),
@@ -101,7 +100,7 @@ function checkStates({ tasks, runs, feed }: ScenarioRecords): InvariantResult[] 
 
 const isAccepted =
   (command: 'cancel') =>
-  ({ operation, status }: CallerResponse) =>
+  ({ operation, status }: CallerRequest) =>
     operation === command && status === 202;
 
 function hasSeveralTerminalStates(run: RunRow, feed: ScenarioRecords['feed']): boolean {
@@ -112,6 +111,48 @@ function hasSeveralTerminalStates(run: RunRow, feed: ScenarioRecords['feed']): b
   if (!isTerminal(run.state)) return ends.length + terminal.length > 0;
   const isOne = ends.length === 1 && terminal.length === 1 && changes.at(-1) === terminal[0];
   return !isOne || terminal[0] !== run.state || ends[0]?.data['state'] !== run.state;
+}
+
+/**
+ * Checks that one order explains what callers and viewers observed of each run (`linearizability.ts`). Uses nothing that
+ * the service has stored.
+ */
+function checkHistories({ tasks, viewers }: ScenarioRecords): InvariantResult[] {
+  const viewersByRun = groupBy(viewers, ({ executionId }) => executionId);
+  const accepted = tasks.flatMap(({ ids, plan, requests }) =>
+    ids.slice(0, 1).map((id) => ({ id, plan, requests })),
+  );
+  return [
+    reportCount(
+      'tasks: operations in histories',
+      accepted.reduce((sum, { requests }) => sum + runHistory(requests).length, 0),
+    ),
+    expectNone(
+      'tasks: histories that no order explains',
+      accepted.flatMap(({ id, plan, requests }) => {
+        const questions = plan.script === 'is asked' ? Infinity : 0;
+        return describeUnexplained(id, findUnexplained(runHistory(requests), runModel(questions)));
+      }),
+    ),
+    expectNone(
+      'viewers: feeds that no order explains',
+      accepted.flatMap(({ id, requests }) => {
+        const seenBy = viewersByRun.get(id) ?? [];
+        return describeUnexplained(id, findUnexplained(feedHistory(requests, seenBy), feedModel(seenBy)));
+      }),
+    ),
+  ];
+}
+
+const DESCRIBED_OPERATIONS = 6;
+
+function describeUnexplained(id: string, unexplained: Operation<RunInput | FeedInput>[] | null): string[] {
+  if (!unexplained) return [];
+  const last = unexplained.slice(-DESCRIBED_OPERATIONS).map(({ input, calledAt, returnedAt }) => {
+    const { kind, ...details } = input;
+    return `${Math.round(calledAt)}–${Math.round(returnedAt)} ${[kind, ...Object.values(details)].join(' ')}`;
+  });
+  return [`${id}: ${last.join('; ')}`];
 }
 
 function checkFeeds({ runs, feed }: ScenarioRecords): InvariantResult[] {

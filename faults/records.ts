@@ -13,26 +13,36 @@ import type { PlannedTask } from './plan-tasks.ts';
 /** Types of workflows that may still wait for a retry that is no longer needed (docs/decisions/0018). */
 export const WAITING_WORKFLOWS: ReadonlySet<string> = new Set(['webhookDelivery', 'webhookAttempt']);
 
-/** One response about a run, as its caller received it. */
-export type CallerResponse = {
+/** One request about a run, with the response that its caller received. Times are those of `performance.now()`. */
+export type CallerRequest = {
   operation: 'submit' | 'poll' | 'pause' | 'continue' | 'cancel';
-  status: number;
+  sentAt: number;
+  /** Null, like `status`, if there was no response. */
+  receivedAt: number | null;
+  status: number | null;
 } & Partial<{
   state: TaskState;
   lastSeq: number;
 }>;
 
-/** A submission with all responses that its caller received. */
+/** A submission with all requests of its caller. */
 export type TaskRecord = {
   plan: PlannedTask;
   /** The ids in the 201 responses; empty if the caller gave up. */
   ids: string[];
   secret: string | null;
-  responses: CallerResponse[];
+  requests: CallerRequest[];
 };
 
 /** The events that a viewer of the channel received, over all its connections. */
-export type ViewerRecord = { executionId: string; client: string; connections: number; events: FeedEvent[] };
+export type ViewerRecord = {
+  executionId: string;
+  client: string;
+  connections: number;
+  events: FeedEvent[];
+  /** When each event arrived, by `performance.now()`. */
+  receivedAt: number[];
+};
 
 /** A request as it arrived at a receiver, with the status of the response. */
 export type RequestRecord = {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isTerminal } from '../src/domain/tasks/task-states.ts';
-import type { TaskRecord, CallerResponse } from './records.ts';
+import type { TaskRecord, CallerRequest } from './records.ts';
 import type { ApiResponse, Caller } from './caller.ts';
 import type { PlannedTask } from './plan-tasks.ts';
 
@@ -22,6 +22,7 @@ export type TaskDependencies = {
 };
 
 const POLL_MS = 1_500;
+const RETRY_INTERVAL_MS = 400;
 
 /** Submits every planned task at its time, sends its commands and polls it to its end. */
 export function submitTasks(deps: TaskDependencies, plans: readonly PlannedTask[]): TaskLoad {
@@ -29,7 +30,7 @@ export function submitTasks(deps: TaskDependencies, plans: readonly PlannedTask[
   const done = Promise.all(
     plans.map(async (plan) => {
       await deps.waitUntil(plan.at);
-      const record: TaskRecord = { plan, ids: [], secret: null, responses: [] };
+      const record: TaskRecord = { plan, ids: [], secret: null, requests: [] };
       records.push(record);
       const id = await submit(deps, record);
       if (id === null) return;
@@ -53,11 +54,9 @@ async function submit(
     ...(plan.withCallback ? { callback_url: callbackUrl } : {}),
   };
   for (;;) {
-    const response = await caller.request('POST', '/api/v1/tasks', {
-      body,
-      headers: { 'Idempotency-Key': plan.mark },
-    });
-    recordResponse(record, 'submit', response);
+    const response = await recorded(record, 'submit', () =>
+      caller.request('POST', '/api/v1/tasks', { body, headers: { 'Idempotency-Key': plan.mark } }),
+    );
     if (response?.status === 201) {
       const id = String(response.json.execution_id);
       record.ids.push(id);
@@ -65,7 +64,7 @@ async function submit(
       return id;
     }
     if (plan.givesUp || isOver()) return null;
-    await wait(500);
+    await wait(RETRY_INTERVAL_MS);
   }
 }
 
@@ -78,43 +77,53 @@ async function sendCommands(
   const began = Date.now();
   for (const { after, command } of record.plan.commands) {
     await wait(Math.max(0, began + after - Date.now()));
-    const response = await caller.requestUntil(
-      'POST',
-      `/api/v1/tasks/${id}/${command}`,
-      { body: {}, until: [202, 409] },
-      isOver,
-    );
-    recordResponse(record, command, response);
+    for (;;) {
+      const response = await recorded(record, command, () =>
+        caller.request('POST', `/api/v1/tasks/${id}/${command}`, { body: {} }),
+      );
+      if (response?.status === 202 || response?.status === 409 || isOver()) break;
+      await wait(RETRY_INTERVAL_MS);
+    }
   }
 }
 
-/** Polls the run. Continues it if it waits for a person, or if a `continue` was lost. */
+/** Polls the run through two APIs at once. Continues it if it waits for a person, or if a `continue` was lost. */
 async function poll({ caller, isOver }: TaskDependencies, record: TaskRecord, id: string): Promise<void> {
   const commandCount = () =>
-    record.responses.filter(({ operation }) => operation !== 'poll' && operation !== 'submit').length;
+    record.requests.filter(
+      ({ operation, status }) =>
+        operation !== 'poll' && operation !== 'submit' && (status === 202 || status === 409),
+    ).length;
+  const read = () => recorded(record, 'poll', () => caller.request('GET', `/api/v1/tasks/${id}`));
   while (!isOver()) {
     await wait(POLL_MS);
-    const response = await caller.request('GET', `/api/v1/tasks/${id}`);
-    recordResponse(record, 'poll', response);
+    const [response] = await Promise.all([read(), read()]);
     if (response?.status !== 200) continue;
     if (isTerminal(response.json.state)) return;
     if (response.json.state === 'paused' && commandCount() >= record.plan.commands.length) {
-      recordResponse(
-        record,
-        'continue',
-        await caller.request('POST', `/api/v1/tasks/${id}/continue`, { body: {} }),
+      await recorded(record, 'continue', () =>
+        caller.request('POST', `/api/v1/tasks/${id}/continue`, { body: {} }),
       );
     }
   }
 }
 
-function recordResponse(
-  record: TaskRecord,
-  operation: CallerResponse['operation'],
-  response: ApiResponse,
-): void {
-  if (!response) return;
-  const { state, last_seq: lastSeq } = response.json ?? {};
-  const isRun = response.status < 300 && operation !== 'submit';
-  record.responses.push({ operation, status: response.status, ...(isRun ? { state, lastSeq } : {}) });
+/** Sends a request and records it with its response. */
+async function recorded(
+  { requests }: TaskRecord,
+  operation: CallerRequest['operation'],
+  send: () => Promise<ApiResponse>,
+): Promise<ApiResponse> {
+  const sentAt = performance.now();
+  const response = await send();
+  const { state, last_seq: lastSeq } = response?.json ?? {};
+  const isRun = response !== null && response.status < 300 && operation !== 'submit';
+  requests.push({
+    operation,
+    sentAt,
+    receivedAt: response && performance.now(),
+    status: response && response.status,
+    ...(isRun ? { state, lastSeq } : {}),
+  });
+  return response;
 }

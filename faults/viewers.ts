@@ -58,6 +58,7 @@ export function createViewers(caller: Caller, gatewayUrls: readonly string[], is
         client: viewer.client,
         connections: viewer.connections(),
         events: [...viewer.events],
+        receivedAt: [...viewer.receivedAt],
       }));
     },
   };

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type {
+  CallerRequest,
   RequestRecord,
   ScenarioRecords,
   DeliveryRow,
@@ -55,6 +56,7 @@ export function createPassingRecords(): ScenarioRecords {
       client: 'ws',
       connections: 2,
       events: createFeed(state),
+      receivedAt: [15, 19, 48, 65, 92, 96, 97],
     })),
     callbacks: createCallbacks(ends.filter((state) => state !== 'cancelled')),
     webhooks,
@@ -108,13 +110,27 @@ function createTask(state: FinalState): TaskRecord {
     plan,
     ids: [`run-${state}`],
     secret: SECRET,
-    responses: [
-      { operation: 'submit', status: 201 },
-      { operation: 'poll', status: 200, state: 'executing', lastSeq: 2 },
-      ...(state === 'cancelled' ? [{ operation: 'cancel' as const, status: 202 }] : []),
-      { operation: 'poll', status: 200, state, lastSeq: 7 },
+    requests: [
+      createCallerRequest('submit', 0, 10, { status: 201 }),
+      createCallerRequest('poll', 20, 30, { state: 'executing', lastSeq: 2 }),
+      createCallerRequest('pause', 40, 50, { status: 202, state: 'paused', lastSeq: 3 }),
+      createCallerRequest('continue', 60, 70, { status: 202, state: 'executing', lastSeq: 4 }),
+      ...(state === 'cancelled'
+        ? [createCallerRequest('cancel', 80, 95, { status: 202, state, lastSeq: 5 })]
+        : []),
+      createCallerRequest('poll', 100, 110, { state, lastSeq: 7 }),
     ],
   };
+}
+
+/** Returns a request that got a 200, unless `fields` says otherwise. */
+export function createCallerRequest(
+  operation: CallerRequest['operation'],
+  sentAt: number,
+  receivedAt: number | null,
+  fields: Partial<CallerRequest> = {},
+): CallerRequest {
+  return { operation, sentAt, receivedAt, status: receivedAt === null ? null : 200, ...fields };
 }
 
 function createFeed(state: FinalState): FeedEvent[] {

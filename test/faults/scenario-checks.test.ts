@@ -5,7 +5,7 @@ import { checkInvariants } from '../../faults/checks.ts';
 import { LONG_MINUTES, planScenario, SHORT_MINUTES } from '../../faults/plan.ts';
 import { DISCONNECT_MODES, LINKS, PARTS } from '../../faults/plan-faults.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
-import { createRequest, createPassingRecords } from './passing-records.ts';
+import { createCallerRequest, createRequest, createPassingRecords } from './passing-records.ts';
 
 /** A change of the records, and the invariant that must find it. */
 type Violation = readonly [invariant: string, violate: (records: ScenarioRecords) => void];
@@ -59,16 +59,26 @@ const VIOLATIONS: readonly Violation[] = [
   ],
   [
     'tasks: accepted cancels of runs that were not cancelled',
-    (records) => first(records.tasks).responses.push({ operation: 'cancel', status: 202 }),
+    (records) => first(records.tasks).requests.push(createCallerRequest('cancel', 120, 130, { status: 202 })),
   ],
   [
     'tasks: reported states that never occurred',
-    (records) => first(records.tasks).responses.push({ operation: 'poll', status: 200, state: 'escalated' }),
+    (records) =>
+      first(records.tasks).requests.push(createCallerRequest('poll', 120, 130, { state: 'escalated' })),
   ],
   [
-    'tasks: responses that went back in time',
+    'tasks: histories that no order explains',
     (records) =>
-      first(records.tasks).responses.push({ operation: 'poll', status: 200, state: 'completed', lastSeq: 3 }),
+      first(records.tasks).requests.push(
+        createCallerRequest('poll', 120, 130, { state: 'completed', lastSeq: 6 }),
+      ),
+  ],
+  [
+    'viewers: feeds that no order explains',
+    (records) =>
+      first(records.tasks).requests.push(
+        createCallerRequest('poll', 98, 99, { state: 'completed', lastSeq: 6 }),
+      ),
   ],
   ['tasks: runs paused', (records) => records.feed.clear()],
   ['tasks: runs cancelled', (records) => void records.runs.pop()],

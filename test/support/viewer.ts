@@ -10,6 +10,8 @@ export type Viewer = {
   executionId: string;
   /** The events so far, over all connections. */
   events: readonly FeedEvent[];
+  /** When each event arrived, by `performance.now()`. */
+  receivedAt: readonly number[];
   /** The number of connections so far. */
   connections(): number;
   /** Resolves when the event with this `seq` has arrived. @throws after `withinMs` */
@@ -36,6 +38,7 @@ const MAX_PAUSE_MS = 300;
 export function startViewer(plan: ViewerPlan): Viewer {
   const { client, urls, token, executionId, random, disconnects } = plan;
   const events: FeedEvent[] = [];
+  const receivedAt: number[] = [];
   let connections = 0;
   let disconnectsLeft = disconnects.max;
   let isClosed = false;
@@ -51,6 +54,7 @@ export function startViewer(plan: ViewerPlan): Viewer {
       onEvent(event) {
         if (isGivenUp) return;
         events.push(event);
+        receivedAt.push(performance.now());
         if (disconnectsLeft === 0 || random.next() >= disconnects.probability) return;
         disconnectsLeft -= 1;
         isGivenUp = true;
@@ -83,6 +87,7 @@ export function startViewer(plan: ViewerPlan): Viewer {
     client: client.name,
     executionId,
     events,
+    receivedAt,
     connections: () => connections,
     async reaches(seq, withinMs = WAIT_TIMEOUT_MS) {
       const there = () => (events.at(-1)?.seq ?? 0) >= seq;

@@ -1,0 +1,78 @@
+/**
+ * An operation that a client observed: it took effect at one moment between its call and its return. Times are those of
+ * one clock that never goes back.
+ */
+export type Operation<Input> = {
+  input: Input;
+  calledAt: number;
+  /** `Infinity` if the client does not know when, for example without a response. */
+  returnedAt: number;
+  /** Whether it has certainly had its effect. Otherwise it may have had none. */
+  isCertain: boolean;
+};
+
+/** What a history is compared with: one copy of the thing, which does one operation at a time. */
+export type Model<State, Input> = {
+  initial: State;
+  /** Returns the states that an operation may lead to; none if it is impossible in this state. */
+  next(state: State, input: Input): readonly State[];
+  /** Returns the same text for equal states only. */
+  keyOf(state: State): string;
+};
+
+/**
+ * Searches for an order of the operations that explains what the clients observed: an operation that returned before
+ * another one was called comes first, and the model allows each in turn (Wing and Gong, "Testing and verifying concurrent
+ * objects", 1993; states that were tried before are skipped, as Lowe proposed). Returns null if there is one. Otherwise
+ * returns the operations until the first return that cannot be explained, which is the last of them.
+ */
+export function findUnexplained<State, Input>(
+  history: readonly Operation<Input>[],
+  model: Model<State, Input>,
+): Operation<Input>[] | null {
+  const byReturn = history.toSorted((one, other) => one.returnedAt - other.returnedAt);
+  if (hasOrder(byReturn, model)) return null;
+  // A part of a history that has an order has one itself, so the shortest part is found by halving.
+  let [explained, unexplained] = [0, byReturn.length];
+  while (unexplained - explained > 1) {
+    const middle = (explained + unexplained) >> 1;
+    if (hasOrder(untilReturn(byReturn, middle), model)) explained = middle;
+    else unexplained = middle;
+  }
+  return byReturn.slice(0, unexplained);
+}
+
+/** Returns the history as it was known after so many returns: the operations in progress may have had an effect. */
+function untilReturn<Input>(byReturn: readonly Operation<Input>[], returns: number): Operation<Input>[] {
+  const now = byReturn[returns - 1]?.returnedAt ?? 0;
+  const inProgress = byReturn.slice(returns).filter(({ calledAt }) => calledAt <= now);
+  return [
+    ...byReturn.slice(0, returns),
+    ...inProgress.map((operation) => ({ ...operation, returnedAt: Infinity, isCertain: false })),
+  ];
+}
+
+function hasOrder<State, Input>(
+  operations: readonly Operation<Input>[],
+  model: Model<State, Input>,
+): boolean {
+  const tried = new Set<string>();
+  const waiting: { done: bigint; state: State }[] = [{ done: 0n, state: model.initial }];
+  for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
+    const { done, state } = one;
+    const key = `${done.toString(36)} ${model.keyOf(state)}`;
+    if (tried.has(key)) continue;
+    tried.add(key);
+    const open = operations.flatMap((operation, index) =>
+      (done >> BigInt(index)) & 1n ? [] : { operation, bit: 1n << BigInt(index) },
+    );
+    if (!open.some(({ operation }) => operation.isCertain)) return true;
+    const firstReturn = Math.min(...open.map(({ operation }) => operation.returnedAt));
+    // The last one pushed is tried first: the one that returned first, which is most often right.
+    for (const { operation, bit } of open.toReversed()) {
+      if (operation.calledAt > firstReturn) continue;
+      for (const next of model.next(state, operation.input)) waiting.push({ done: done | bit, state: next });
+    }
+  }
+  return false;
+}
