@@ -215,8 +215,8 @@ type Row = {
 /**
  * Returns the statement that writes deliveries, attempts and the counts that a success sets to zero. A failure moves
  * the schedule only if it is the automatic attempt that the current generation waits for. A manual attempt never removes
- * a success or a schedule. If the webhook is disabled or deleted by now, a failed delivery is held or cancelled instead
- * of retried: `countAttempts` has waited for that change. The first result of a delivery without a row inserts it.
+ * a success or a schedule. If the webhook is disabled or deleted by now, a delivery that has retries left is held or
+ * cancelled instead of retried: `countAttempts` has waited for that change. The first result of a delivery without a row inserts it.
  */
 function resultsStatement(results: readonly AttemptResult[]) {
   const records = results.map(({ new_delivery, ...result }) => ({ ...result, ...new_delivery }));
@@ -251,7 +251,8 @@ function resultsStatement(results: readonly AttemptResult[]) {
       select d.id, d.attempts_count + 1 as number,
         result.trigger = 'automatic' and not result.succeeded and d.generation = result.generation
           and d.failures = result.failures and d.status in ('pending', 'retrying') as moves,
-        put.aside, put.reason
+        case when d.failures + 1 < ${DELIVERY_ATTEMPTS}::integer then put.aside end as aside,
+        case when d.failures + 1 < ${DELIVERY_ATTEMPTS}::integer then put.reason end as reason
       from deliveries d join result on result.delivery_id = d.id join webhooks w on w.id = d.webhook_id,
         lateral (${ASIDE}) as put
       order by d.id for update of d
