@@ -131,9 +131,12 @@ export type FeedInput =
   | { kind: 'received'; seq: number; client: string }
   | { kind: 'read'; state: TaskState; seq: number };
 
+/** Events that say something about work in progress or a callback, and change nothing in the detail of a run. */
+const NOT_IN_DETAIL: ReadonlySet<string> = new Set(['step.progress', 'agent.message', 'callback.attempted']);
+
 /**
- * Returns the history of a feed: what the viewers of a run received, and what callers read. The feed only
- * grows. An event that a viewer has received is counted in every later response, from any process.
+ * Returns the history of a feed: the changes that the viewers of a run received, and what callers read. The feed only
+ * grows. A change that a viewer has received is contained in every later response, from any process.
  */
 export function feedHistory(
   requests: readonly CallerRequest[],
@@ -143,12 +146,12 @@ export function feedHistory(
     .flatMap(responseOf)
     .flatMap(({ input, ...times }) => (input.kind === 'read' ? { input, ...times } : []));
   const received = viewers.flatMap(({ events, receivedAt, client }) =>
-    events.map(({ seq }, index) => ({
-      input: { kind: 'received' as const, seq, client },
-      calledAt: receivedAt[index - 1] ?? 0,
-      returnedAt: receivedAt[index] ?? Infinity,
-      isCertain: true,
-    })),
+    events.flatMap(({ seq, type }, index) => {
+      if (NOT_IN_DETAIL.has(type)) return [];
+      const input = { kind: 'received' as const, seq, client };
+      const [calledAt, returnedAt] = [receivedAt[index - 1] ?? 0, receivedAt[index] ?? Infinity];
+      return { input, calledAt, returnedAt, isCertain: true };
+    }),
   );
   return [...reads, ...received];
 }

@@ -195,32 +195,44 @@ describe('the history of a run', () => {
 });
 
 describe('the feed of a run', () => {
-  const event = (seq: number, to?: string): FeedEvent => ({
+  const event = (seq: number, type: FeedEvent['type'], data: FeedEvent['data'] = {}): FeedEvent => ({
     seq,
     execution_id: 'run',
     at: '2026-01-31T12:00:00.000Z',
-    type: to === undefined ? 'agent.message' : 'state.changed',
-    data: to === undefined ? {} : { to },
+    type,
+    data,
   });
-  const events = [event(1, 'planning'), event(2, 'executing'), event(3), event(4, 'completed')];
-  const viewers = (receivedAt: number[]): ViewerRecord[] => [
-    { executionId: 'run', client: 'ws', connections: 1, events, receivedAt },
+  const events = [
+    event(1, 'state.changed', { to: 'planning' }),
+    event(2, 'state.changed', { to: 'executing' }),
+    event(3, 'step.completed'),
+    event(4, 'step.progress'),
+    event(5, 'state.changed', { to: 'completed' }),
   ];
   const unexplained = (requests: CallerRequest[], receivedAt: number[]) => {
-    const seenBy = viewers(receivedAt);
-    return findUnexplained(feedHistory(requests, seenBy), feedModel(seenBy));
+    const viewers: ViewerRecord[] = [
+      { executionId: 'run', client: 'ws', connections: 1, events, receivedAt },
+    ];
+    return findUnexplained(feedHistory(requests, viewers), feedModel(viewers));
   };
 
   it('is explained if viewers receive events later than callers read them', () => {
-    assert.equal(unexplained([poll(0, 'executing', 3), poll(2, 'completed', 4)], [10, 11, 12, 13]), null);
+    const requests = [poll(0, 'executing', 3), poll(2, 'completed', 5)];
+    assert.equal(unexplained(requests, [10, 11, 12, 13, 14]), null);
   });
 
-  it('is not explained if a caller reads fewer events than a viewer had received', () => {
-    assert.notEqual(unexplained([poll(5, 'executing', 2)], [1, 2, 3, 20]), null);
-    assert.equal(unexplained([poll(5, 'executing', 2)], [1, 2, 9, 20]), null);
+  it('is not explained if a response lacks a change that a viewer had received', () => {
+    const requests = [poll(5, 'executing', 2)];
+    assert.notEqual(unexplained(requests, [1, 2, 3, 20, 21]), null);
+    assert.equal(unexplained(requests, [1, 2, 9, 20, 21]), null, 'received at the same time or later');
   });
 
-  it('is not explained if a caller reads another state than viewers received for that event', () => {
-    assert.notEqual(unexplained([poll(5, 'planning', 3)], [1, 2, 3, 20]), null);
+  it('is explained if a response lacks only progress', () => {
+    const requests = [poll(5, 'executing', 3)];
+    assert.equal(unexplained(requests, [1, 2, 3, 4, 20]), null);
+  });
+
+  it('is not explained if a response has another state than viewers received for that event', () => {
+    assert.notEqual(unexplained([poll(5, 'planning', 3)], [1, 2, 3, 20, 21]), null);
   });
 });

@@ -230,8 +230,11 @@ describe('the statements that change deliveries and webhooks', function () {
           await recoverDeliveries(
             database,
             {
-              ...{ ...context(one.webhook), webhookId: webhookIds[one.webhook] ?? '' },
-              ...{ since: new Date(begun), statuses: one.statuses, skipped: [] },
+              ...context(one.webhook),
+              webhookId: webhookIds[one.webhook] ?? '',
+              since: new Date(begun),
+              statuses: one.statuses,
+              skipped: [],
             },
             () => {},
           );
