@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander';
+import { MAX_PAGE } from '../../src/domain/common/limits.ts';
 import { SCOPES } from '../../src/domain/people/access.ts';
 import { contextOf } from '../context.ts';
 import { usageError } from '../exit-codes.ts';
+import type { Api } from '../http.ts';
 import { fields, table } from '../output.ts';
 import type { Page } from '../shapes.ts';
 import { ownProject } from '../task-options.ts';
@@ -80,6 +82,19 @@ export function addKeyCommands(program: Command): void {
       output.document(made);
       output.line(describeNew(made));
     });
+}
+
+/** Returns all active keys that a person created. */
+export async function activeKeysOf(api: Api, personId: string): Promise<Key[]> {
+  const keys: Key[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { created_by: personId, active: 'true', limit: MAX_PAGE, cursor };
+    const page: Page<Key> = await api.call('GET', KEYS, { query });
+    keys.push(...page.data);
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return keys;
 }
 
 function hoursOf(text: string): number {

@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
+import { UUID } from '../../src/domain/common/text.ts';
 import { ROLES } from '../../src/domain/people/access.ts';
 import { ask, readPassword } from '../ask.ts';
 import { contextOf } from '../context.ts';
@@ -6,7 +7,7 @@ import { ioOf, type Io } from '../io.ts';
 import { fields, table } from '../output.ts';
 import type { Page } from '../shapes.ts';
 import { addInvitationCommands } from './invitation.ts';
-import { describeKeys, type Key } from './key.ts';
+import { activeKeysOf, describeKeys, type Key } from './key.ts';
 import { addPaging, moreLine, type Paging } from './paging.ts';
 
 const MEMBERS = '/api/v1/members';
@@ -67,8 +68,8 @@ export function addMemberCommands(program: Command): void {
     .action(async (id: string, options: RemoveOptions, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       const api = await apiForPeople();
-      const query = { created_by: id, active: 'true', limit: '200' };
-      const { data: keys } = await api.call<Page<Key>>('GET', '/api/v1/keys', { query });
+      // The removal rejects any other id as it rejects an unknown one.
+      const keys = UUID.test(id.toLowerCase()) ? await activeKeysOf(api, id) : [];
       const isRevoking = await revokesKeys(options, keys, ioOf(command));
       const path = `${MEMBERS}/${encodeURIComponent(id)}`;
       await api.call('DELETE', path, { query: { revoke_keys: isRevoking ? 'true' : undefined } });

@@ -105,6 +105,11 @@ describe('the keys of a member who is removed', () => {
     assert.ok(await isAccepted({ key: world.installation.api_key }));
   });
 
+  it('stay where there is no such member, whatever the id', async () => {
+    for (const id of [randomUUID(), 'nobody', '%00'])
+      assertProblem(await remove(id, '?revoke_keys=true'), 404, 'not_found');
+  });
+
   it('cannot be created by a request that the removal overtakes', async () => {
     const ada = await admin(0);
     const { workspace_id: workspaceId, project_id: projectId } = world.installation;

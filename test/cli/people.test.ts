@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { MAX_PAGE } from '../../src/domain/common/limits.ts';
+import { storeKeys } from '../support/people.ts';
 import { PASSWORD, useWorld } from '../support/world.ts';
 import { type FreshDatabase, freshDatabase } from '../support/services.ts';
 import { type Cli, cliWith } from './cli-process.ts';
@@ -127,6 +129,29 @@ describe('the command line for people', () => {
     assert.deepEqual([removed.keys_revoked, removed.keys[0].id], [true, revoked.key.id]);
     assert.equal((await asKey(revoked.key.key)).code, 5);
     assert.doesNotMatch(JSON.stringify(removed), new RegExp(revoked.key.key));
+  });
+
+  it('lists all keys of a member who is removed, also more than a page', async () => {
+    await login();
+    const args = ['member', 'create', '--email', addressOf('kim'), '--role', 'admin'];
+    const { id } = await cli.json(args);
+    await storeKeys(world, id, MAX_PAGE + 1);
+    const { keys } = await cli.json(['member', 'remove', id, '--revoke-keys']);
+    assert.equal(new Set(keys.map((key: { id: string }) => key.id)).size, MAX_PAGE + 1);
+  });
+
+  it('reports that a member does not exist, whatever the id', async () => {
+    await login();
+    for (const id of [randomUUID(), 'nobody']) {
+      for (const command of [
+        ['member', 'remove', id],
+        ['member', 'set-role', id, 'viewer'],
+      ]) {
+        const { code, stderr } = await cli.run(command);
+        assert.equal(code, 5);
+        assert.match(stderr, /The member does not exist/);
+      }
+    }
   });
 
   it('creates, lists and revokes invitations', async () => {

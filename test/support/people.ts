@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import type { Role } from '../../src/domain/people/access.ts';
 import { SCOPES } from '../../src/domain/people/access.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { createKey } from '../../src/database/people/keys.ts';
 import { Project, Workspace } from '../../src/database/people/entities.ts';
 import { newApiKey } from '../../src/security/keys.ts';
@@ -38,4 +40,15 @@ export async function addWorkspace(world: World): Promise<string> {
     now,
   });
   return key;
+}
+
+/** Stores active keys that this person created, without their secrets. They are called `Key 1`, `Key 2` and so on. */
+export async function storeKeys(world: World, personId: string, count: number): Promise<void> {
+  const { workspace_id: workspaceId, project_id: projectId } = world.installation;
+  await sql`
+    insert into api_keys (id, workspace_id, project_id, name, prefix, key_hash, scopes, created_by, created_at)
+    select gen_random_uuid(), ${workspaceId}::uuid, ${projectId}::uuid, 'Key ' || n, 'bt_test',
+      gen_random_uuid()::text, '{}', ${`user:${personId}`}, now()
+    from generate_series(1, ${count}::integer) as n
+  `.execute(queryBuilderOf(world.database));
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { addPerson } from '../support/people.ts';
+import { MAX_PAGE } from '../../src/domain/common/limits.ts';
+import { addPerson, storeKeys } from '../support/people.ts';
 import { PASSWORD, useWorld } from '../support/world.ts';
 import { assertAccessible, openScreens, picture, useScreens } from './screens.ts';
 
@@ -83,6 +84,21 @@ describe('the settings screens', () => {
     await page.getByRole('row', { name: /Key of Rob.*revoked/ }).waitFor();
     assert.equal((await world.send('GET', '/api/v1/tasks', { key: kept.key })).status, 200);
     assert.equal((await world.send('GET', '/api/v1/tasks', { key: revoked.key })).status, 401);
+  });
+
+  it('list all keys of a member before the removal, also more than a page', async () => {
+    const { page } = at;
+    const body = { email: `zoe-${randomUUID()}@example.com`, name: 'Zoe', role: 'admin' };
+    const { json: zoe } = await world.send('POST', '/api/v1/members', {
+      ...world.as(await world.signIn()),
+      body,
+    });
+    await storeKeys(world, zoe.id, MAX_PAGE + 1);
+    await at.go('/settings/members');
+    await page.getByRole('row', { name: 'Zoe' }).getByRole('button', { name: 'Remove…' }).click();
+    const rows = page.getByRole('dialog').getByRole('row', { name: /^Key \d/ });
+    await rows.first().waitFor();
+    assert.equal(await rows.count(), MAX_PAGE + 1);
   });
 
   it('show admins the audit log, with filters', async () => {

@@ -1,12 +1,10 @@
+import { queryOptions } from '@tanstack/react-query';
 import { unwrap, api, type Schemas } from '../../../api/client.ts';
-import { pagedQuery } from '../../../api/pages.ts';
+import { fetchAll, pagedQuery } from '../../../api/pages.ts';
 
 export type Member = Schemas['Member'];
 export type Invitation = Schemas['Invitation'];
 export type Key = Schemas['Key'];
-
-/** Maximum number of keys that the dialog shows. */
-const MAX_KEYS = 200;
 
 /** Fetches the members of the workspace. */
 export const membersQuery = pagedQuery<Member>(['members'], async (cursor, signal) => {
@@ -20,13 +18,14 @@ export const invitationsQuery = pagedQuery<Invitation>(['invitations', 'open'], 
   return await unwrap(api.GET('/api/v1/invitations', { params: { query }, signal }));
 });
 
-/** Fetches the active keys that a person created. */
+/** Fetches all active keys that a person created. */
 export function keysOfQuery(userId: string) {
-  return {
+  return queryOptions({
     queryKey: ['keys', 'of', userId],
-    async queryFn({ signal }: { signal: AbortSignal }): Promise<Key[]> {
-      const query = { created_by: userId, active: 'true' as const, limit: MAX_KEYS };
-      return (await unwrap(api.GET('/api/v1/keys', { params: { query }, signal }))).data;
-    },
-  };
+    queryFn: ({ signal }) =>
+      fetchAll<Key>((page) => {
+        const query = { ...page, created_by: userId, active: 'true' as const };
+        return unwrap(api.GET('/api/v1/keys', { params: { query }, signal }));
+      }),
+  });
 }

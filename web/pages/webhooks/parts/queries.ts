@@ -1,6 +1,6 @@
 import { queryOptions, type QueryClient } from '@tanstack/react-query';
 import { unwrap, api, type Schemas } from '../../../api/client.ts';
-import { pagedQuery } from '../../../api/pages.ts';
+import { fetchAll, pagedQuery } from '../../../api/pages.ts';
 
 export type Webhook = Schemas['Webhook'];
 export type Stats = Schemas['WebhookStats'];
@@ -8,23 +8,13 @@ export type Delivery = Schemas['ListedDelivery'];
 export type DeliveryDetail = Schemas['DeliveryDetail'];
 export type Attempt = Schemas['DeliveryAttempt'];
 
-const WEBHOOKS_PAGE_SIZE = 200;
 const DELIVERIES_PAGE_SIZE = 50;
 
 /** All webhooks of the workspace, newest first; there are few. */
 export const webhooksQuery = queryOptions({
   queryKey: ['webhooks'],
-  async queryFn({ signal }): Promise<Webhook[]> {
-    const webhooks: Webhook[] = [];
-    let cursor: string | null | undefined;
-    do {
-      const query = { limit: WEBHOOKS_PAGE_SIZE, ...(cursor ? { cursor } : {}) };
-      const page = await unwrap(api.GET('/api/v1/webhooks', { params: { query }, signal }));
-      webhooks.push(...page.data);
-      cursor = page.next_cursor;
-    } while (cursor);
-    return webhooks;
-  },
+  queryFn: ({ signal }) =>
+    fetchAll<Webhook>((query) => unwrap(api.GET('/api/v1/webhooks', { params: { query }, signal }))),
 });
 
 /** One webhook. */
