@@ -75,7 +75,7 @@ export function createChannel(deps: ChannelDependencies): Channel {
     isSigned: admission.isSigned,
   });
   const socketIo = createSocketIoTransport(clients, deps.handshakeMs);
-  const plain = createPlainTransport(clients);
+  const plain = createPlainTransport(clients, deps.closeTimeoutMs);
   let isClosing = false;
 
   async function beginRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {

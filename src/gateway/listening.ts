@@ -33,7 +33,7 @@ export function createListening({ database, notifications, log, renewalMs }: Dep
     database,
     notifications,
     log,
-    signMs: renewalMs,
+    renewalMs,
     handOver: pendingRequests.handOver,
     onEnd(listener: Listener) {
       if (listeners.get(listener.webhookId) === listener) listeners.delete(listener.webhookId);

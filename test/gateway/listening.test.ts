@@ -253,7 +253,7 @@ describe('a listener on the live channel', function () {
 
   it('keeps its webhook alive', async () => {
     const id = await listener();
-    const channel = await startOwnChannel(world, { signMs: 100 });
+    const channel = await startOwnChannel(world, { renewalMs: 100 });
     const client = await connect(token, channel.url);
     await client.ask('listen', { webhook_id: id });
     const until = async () =>

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { startNotifications } from '../../src/database/common/notifications.ts';
 import type { ChannelMetrics } from '../../src/domain/channel/channel.ts';
-import { createChannel } from '../../src/gateway/channel.ts';
+import { type ChannelDependencies, createChannel } from '../../src/gateway/channel.ts';
 import { createTokens } from '../../src/security/tokens.ts';
 import type { World } from '../support/world.ts';
 
@@ -19,7 +19,7 @@ type OwnChannel = {
 /** Starts a second channel on the database of a world, with other times than the real one. */
 export async function startOwnChannel(
   world: World,
-  times: { stallMs?: number; goodbyeMs?: number; signMs?: number; handshakeMs?: number },
+  times: Pick<ChannelDependencies, 'stallMs' | 'closeTimeoutMs' | 'renewalMs' | 'handshakeMs'>,
 ): Promise<OwnChannel> {
   const { configuration, database } = world;
   const clock = () => new Date();

@@ -54,12 +54,16 @@ describe('a viewer that does not read', () => {
 
     it('gets the reason if it reads in time', async () => {
       const id = await newRun();
-      const patient = await startOwnChannel(world, { stallMs: STALL_MS, goodbyeMs: 3_600_000 });
+      const patient = await startOwnChannel(world, { stallMs: STALL_MS, closeTimeoutMs: 3_600_000 });
       try {
         const slow = await viewerOf(patient.url, id);
         slow.socket.pause();
         await writeEvents(world.database, id, EVENTS);
         await eventually('the viewer is dropped', () => patient.numbers().dropped.slow_reader === 1);
+        const later = await viewerOf(channel.url, id);
+        later.socket.pause();
+        await eventually('one that was dropped later is closed', () => channel.numbers().connections === 0);
+        assert.equal(await patient.sockets(), 1);
         slow.socket.resume();
         const { code, reason } = await slow.closed;
         assert.deepEqual({ code, reason }, { code: 1013, reason: 'slow_reader' });
