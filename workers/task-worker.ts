@@ -8,6 +8,7 @@ import { openEngine, openFoundation, openSealing } from '../src/runtime/foundati
 import { hideProcess } from '../src/runtime/hide-process.ts';
 import { readinessOfWorkers } from '../src/runtime/observation.ts';
 import { runProcess, type Running } from '../src/runtime/process.ts';
+import type { ChosenIsolation } from '../src/runtime/program-isolation.ts';
 import { openReconciler } from '../src/runtime/open-reconciler.ts';
 import { startRunWorker } from '../src/runtime/run-worker.ts';
 import { NO_TELEMETRY, type Telemetry } from '../src/runtime/telemetry.ts';
@@ -19,12 +20,14 @@ const CALLBACK_SLOTS = 50;
 
 /**
  * Runs workflows, the work of agents and callbacks, and the reconciler when it is this worker's turn.
+ * `programs`: the isolation of programs if it was chosen before.
  * @throws if the database or Temporal is unreachable
  */
 export async function startTaskWorker(
   configuration: WorkerConfiguration,
   log: Logger,
   telemetry: Telemetry = NO_TELEMETRY,
+  programs: ChosenIsolation | null = null,
 ): Promise<Required<Running>> {
   await using opening = new AsyncDisposableStack();
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
@@ -35,7 +38,7 @@ export async function startTaskWorker(
   const callbacks = openCallbacks(opening, foundation, sealing);
   const workers = openWorkers(opening, foundation, engine);
   const runs = await startRunWorker(workers, foundation, { catalogue, ...callbacks });
-  const agents = await startAgentWorker(workers, foundation, catalogue, engine);
+  const agents = await startAgentWorker(workers, foundation, catalogue, engine, programs);
   const callbackWorker = await workers.start('callbacks', {
     activities: createCallbackActivities({ database, attempt: callbacks.attempt }),
     maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS,
@@ -58,8 +61,8 @@ export async function startTaskWorker(
 if (import.meta.main) {
   await runProcess('task-worker', async (log, telemetry) => {
     const configuration = readProcessConfiguration('task-worker', process.env);
-    await hideProcess(configuration);
+    const programs = await hideProcess(configuration);
     installRuntime(log, telemetry);
-    return await startTaskWorker(configuration, log, telemetry);
+    return await startTaskWorker(configuration, log, telemetry, programs);
   });
 }

@@ -9,7 +9,7 @@ import { createAgentTools, createRemoteAgents, modelsOf, type Programs } from '.
 import { createAgentMetrics } from '../telemetry/event-metrics.ts';
 import type { Foundation } from './foundation.ts';
 import { NO_ISOLATION } from '../agents/isolation.ts';
-import { isolatePrograms } from './program-isolation.ts';
+import { isolatePrograms, type ChosenIsolation } from './program-isolation.ts';
 import type { Engine } from './temporal.ts';
 import type { RunningWorker, Workers } from './workers.ts';
 
@@ -18,16 +18,17 @@ const AGENT_SLOTS = 100;
 
 /**
  * Starts the worker of the agents' queue. If no agent of the catalogue asks a model it only rehearses, without the code
- * that agents with models need.
+ * that agents with models need. `chosen`: the isolation of programs; null if it is to be chosen.
  */
 export async function startAgentWorker(
   workers: Workers,
   foundation: Foundation,
   catalogue: Catalogue,
   { client }: Pick<Engine, 'client'>,
+  chosen: ChosenIsolation | null,
 ): Promise<RunningWorker> {
   const { database, configuration, log } = foundation;
-  const isolation = hasPrograms(catalogue) ? await isolatePrograms(configuration, log) : NO_ISOLATION;
+  const isolation = hasPrograms(catalogue) ? await isolatePrograms(configuration, chosen, log) : NO_ISOLATION;
   const programs = { catalogue, isolation };
   const models = asksModels(catalogue) ? openModels(foundation, programs) : null;
   const remote = hasRemoteAgents(catalogue) ? createRemoteAgents(foundation, programs) : null;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { hasPrograms, loadCatalogue } from '../agents/catalogue.ts';
 import type { Configuration } from './configuration.ts';
-import { chooseIsolation } from './program-isolation.ts';
+import { chooseIsolation, type ChosenIsolation } from './program-isolation.ts';
 
 /** Set in the environment of a hidden process: the Node that it was started with. */
 const MARK = 'BATON_HIDDEN_FROM';
@@ -18,24 +18,30 @@ const PROTECTION = ['--disable-sigusr1', '--no-global-search-paths'];
  * Hides the environment and the memory of this process from programs of agents, if they run as the same user and could
  * read them: it starts again with a copy of Node whose file cannot be read. Linux makes such a process "not dumpable"
  * (execve(2), prctl(2)): only root can read its environment and memory, or trace it. Does nothing where this is not
- * needed or not possible; then the log says what programs can read.
+ * needed or not possible; then the log says what programs can read. Returns the isolation of programs if it had to be
+ * chosen to find this out.
  * @throws ConfigurationError and errors of the catalogue
  */
 export async function hideProcess({
   agentsFile,
   models,
   programsUser,
-}: Pick<Configuration, 'agentsFile' | 'models' | 'programsUser'>): Promise<void> {
+}: Pick<Configuration, 'agentsFile' | 'models' | 'programsUser'>): Promise<ChosenIsolation | null> {
   const original = process.env[MARK];
-  if (original !== undefined) return tidyUp(original);
+  if (original !== undefined) {
+    tidyUp(original);
+    return null;
+  }
   // The channel to a parent process does not survive.
-  if (process.platform !== 'linux' || process.getuid?.() === 0 || process.channel || !process.execve) return;
-  if (!hasPrograms(loadCatalogue(agentsFile, models.defaultModel))) return;
-  if (!(await chooseIsolation({ programsUser })).exposure?.own) return;
+  if (process.platform !== 'linux' || process.getuid?.() === 0 || process.channel || !process.execve)
+    return null;
+  if (!hasPrograms(loadCatalogue(agentsFile, models.defaultModel))) return null;
+  const chosen = await chooseIsolation({ programsUser });
+  if (!chosen.exposure?.own) return chosen;
   const copy = copyOfNode();
-  if (copy === null) return;
+  if (copy === null) return chosen;
   const words = [copy, ...PROTECTION, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve(copy, words, { ...process.env, [MARK]: process.execPath });
+  return process.execve(copy, words, { ...process.env, [MARK]: process.execPath });
 }
 
 /** Returns the path of a copy of Node that cannot be read; null if it cannot be created or run. */

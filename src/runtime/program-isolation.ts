@@ -41,12 +41,19 @@ export async function chooseIsolation({ programsUser }: Settings): Promise<Chose
   return (isRoot ? null : await tryNamespaces()) ?? (await tryNone());
 }
 
-/** Chooses the isolation of programs and logs what they can read. @throws as {@link chooseIsolation} */
-export async function isolatePrograms(settings: Settings, log: Logger): Promise<Isolation> {
-  const chosen = await chooseIsolation(settings);
-  const { level, fields, sentence } = describe(chosen);
+/**
+ * Chooses the isolation of programs, unless it was `chosen` before, and logs what programs can read.
+ * @throws as {@link chooseIsolation}
+ */
+export async function isolatePrograms(
+  settings: Settings,
+  chosen: ChosenIsolation | null,
+  log: Logger,
+): Promise<Isolation> {
+  const { isolation, exposure } = chosen ?? (await chooseIsolation(settings));
+  const { level, fields, sentence } = describe({ isolation, exposure });
   log[level](fields, sentence);
-  return chosen.isolation;
+  return isolation;
 }
 
 async function tryUser(uid: number, gid: number): Promise<ChosenIsolation | null> {

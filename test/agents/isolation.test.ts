@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { findProgram } from '../../src/agents/find-program.ts';
 import { NO_ISOLATION, type Isolation } from '../../src/agents/isolation.ts';
 import { startProgram, type ProgramEnd, type RunningProgram } from '../../src/agents/own-process.ts';
-import { chooseIsolation } from '../../src/runtime/program-isolation.ts';
+import { chooseIsolation, isolatePrograms } from '../../src/runtime/program-isolation.ts';
 import { probePrograms } from '../../src/runtime/program-probe.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Report } from '../support/prying-program.ts';
@@ -95,6 +96,16 @@ describe('the isolation of programs', () => {
     if (process.getuid?.() !== 0) this.skip();
     const { isolation, exposure } = await chooseIsolation({ programsUser: { uid: 0, gid: 0 } });
     assert.deepEqual([isolation, exposure?.own], [NO_ISOLATION, true]);
+  });
+
+  it('is not chosen again if it was chosen before', async () => {
+    const lines: string[] = [];
+    const log = pino({}, { write: (line: string) => void lines.push(line) });
+    const exposure = { own: false, others: [7], hasHome: true };
+    const chosen = { isolation: { kind: 'namespaces', unshare: '/nowhere' }, exposure } as const;
+    assert.equal(await isolatePrograms({ programsUser: null }, chosen, log), chosen.isolation);
+    assert.equal(lines.length, 1);
+    assert.deepEqual(JSON.parse(lines[0] ?? '').processes, [7]);
   });
 
   it('reports how a program ended, and that there is none', async () => {
