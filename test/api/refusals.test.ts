@@ -164,6 +164,8 @@ describe('POST /api/v1/tasks', () => {
         entry.code,
       ]);
       assert.deepEqual(found && Object.fromEntries(found), errors);
+      for (const { pointer, message } of received.json.errors ?? [])
+        assert.match(message, pointer === '' ? /^The body / : /^`[^`]+` .*\.$/);
     });
   }
 

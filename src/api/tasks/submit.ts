@@ -3,12 +3,12 @@ import { findProject } from '../../database/people/projects.ts';
 import { fieldSpan, orderedJson } from '../../domain/common/json-spans.ts';
 import { DEFAULT_TASK_TYPE } from '../../domain/tasks/task-run.ts';
 import type { Submission } from '../../domain/tasks/task-submission.ts';
-import { judgeUrlHost } from '../../outbound/address-guard.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problem.ts';
 import type { RouteResponse, Claim } from '../http/route.ts';
 import { idOfClaim } from '../http/idempotency.ts';
+import { hostProblems } from '../http/url-host.ts';
 import { acceptRun, type RunToAccept } from './accept.ts';
 
 /** Accepts a task and returns 201. `text` is the body as it was sent. */
@@ -29,16 +29,10 @@ export function newSecret(): string {
   return randomBytes(32).toString('hex');
 }
 
-/**
- * Checks an address that the URL itself contains. A name is resolved and checked at each attempt.
- * @throws Problem `validation_failed`
- */
+/** @throws Problem `validation_failed` if the URL contains an IP address that is not allowed */
 function checkCallbackAddress({ guard }: Dependencies, url: string | null | undefined): void {
-  const judgement = url ? judgeUrlHost(new URL(url), guard) : null;
-  if (judgement === null || judgement.allowed) return;
-  const message = `is not allowed: ${judgement.reason}`;
-  const errors = [{ pointer: '/callback_url', code: 'not_allowed' as const, message }];
-  throw new Problem('validation_failed', `\`callback_url\` ${message}.`, { errors });
+  const errors = url ? hostProblems(guard, 'callback_url', url) : [];
+  if (errors[0]) throw new Problem('validation_failed', errors[0].message, { errors });
 }
 
 /**

@@ -1,10 +1,10 @@
 import { exposesSecret, isHeaderSafe } from '../../domain/webhooks/webhook.ts';
 import type { WebhookChange, WebhookRow } from '../../database/webhooks/webhooks.ts';
-import { judgeUrlHost } from '../../outbound/address-guard.ts';
 import { webhookSecretContext, type Sealing } from '../../security/sealing.ts';
 import type { ProblemEntry } from '../../domain/common/validation.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
+import { hostProblems } from '../http/url-host.ts';
 import type { WebhookEdit } from '../../domain/webhooks/webhook-plan.ts';
 
 const SECRET_OPTIONS = ['include_secret_header', 'standard_webhooks'] as const;
@@ -24,7 +24,7 @@ export function resolveChange(
 ): WebhookChange {
   const wrongSecret = secretProblems(deps.sealing, row, edit);
   const errors = [
-    ...(isListener(row) ? listenerProblems(edit) : addressProblems(deps, edit.url)),
+    ...(isListener(row) ? listenerProblems(edit) : urlProblems(deps, edit)),
     ...(wrongSecret.length > 0 ? wrongSecret : consentProblems(row, edit)),
   ];
   if (errors.length > 0) {
@@ -48,10 +48,8 @@ export function checkHeaderSecret(row: Pick<WebhookRow, 'include_secret_header'>
 
 const UNSAFE = 'must consist of visible ASCII characters to be sent in a header';
 
-function addressProblems({ guard }: Pick<Dependencies, 'guard'>, url: string | undefined): ProblemEntry[] {
-  if (url === undefined) return [];
-  const judgement = judgeUrlHost(new URL(url), guard);
-  return judgement.allowed ? [] : [problem('url', 'not_allowed', `is not allowed: ${judgement.reason}`)];
+function urlProblems({ guard }: Pick<Dependencies, 'guard'>, { url }: WebhookEdit): ProblemEntry[] {
+  return url === undefined ? [] : hostProblems(guard, 'url', url);
 }
 
 function isListener({ listening_until: until }: Signing): boolean {
