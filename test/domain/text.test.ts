@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isStorableJson, storableJson, truncate } from '../../src/domain/common/text.ts';
+import { isStorableJson, storableCopy, storableJson, truncate } from '../../src/domain/common/text.ts';
 
 describe('storable JSON', () => {
   it('is the same value if nothing has to change', () => {
@@ -12,6 +12,14 @@ describe('storable JSON', () => {
     const stored = storableJson(value);
     assert.deepEqual(stored, { a: ['b\ufffd', { c: '\ufffdd' }], kept: '😀' });
     assert.ok(isStorableJson(stored));
+    assert.deepEqual(storableCopy(value), stored);
+  });
+
+  it('can be a copy that shares nothing with the value', () => {
+    const value = { list: [{ text: 'a' }] };
+    const copy = storableCopy(value);
+    assert.deepEqual(copy, value);
+    assert.notEqual(copy.list[0], value.list[0]);
   });
 });
 

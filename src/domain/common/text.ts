@@ -39,12 +39,22 @@ const SUSPECT = /\\u(0000|d[89a-f])/i;
 
 /** Returns a JSON value with all strings and field names {@link storable}; the same value if nothing has to change. */
 export function storableJson<Value>(value: Value): Value {
-  if (!SUSPECT.test(JSON.stringify(value) ?? '')) return value;
-  return JSON.parse(JSON.stringify(value), (_, inner: unknown) => {
+  const json = JSON.stringify(value) ?? '';
+  return SUSPECT.test(json) ? (parseStorable(json) as Value) : value;
+}
+
+/** Returns a copy of an object of JSON values with all strings and field names {@link storable}. */
+export function storableCopy<Value extends object>(value: Value): Value {
+  const json = JSON.stringify(value);
+  return (SUSPECT.test(json) ? parseStorable(json) : JSON.parse(json)) as Value;
+}
+
+function parseStorable(json: string): unknown {
+  return JSON.parse(json, (_, inner: unknown) => {
     if (typeof inner === 'string') return storable(inner);
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
     return Object.fromEntries(Object.entries(inner).map(([name, held]) => [storable(name), held]));
-  }) as Value;
+  });
 }
 
 /** Returns the beginning of a text, at most `length` UTF-16 units, without half of a character at its end. */

@@ -1,6 +1,6 @@
 import type { ArtifactInfo, RunArtifact } from './artifact.ts';
 import type { FeedEntry, FeedEventType } from './feed-events.ts';
-import { storableJson } from '../common/text.ts';
+import { storableCopy } from '../common/text.ts';
 import { backendOf, type BackendName, type Plan, type PlannedStep } from './plan.ts';
 import type { StoredPlan } from './rerun.ts';
 import type { RunError, RunView, Step, Usage } from './run-schemas.ts';
@@ -85,7 +85,7 @@ export class RunState {
 
   /** Creates the state of a new run, or of a run that goes on from what was `recorded`. */
   constructor(createdAt: number, recorded: RecordedRun | null = null) {
-    const { last_seq: _, ...view } = recorded ? copyOf(recorded.view) : initialView();
+    const { last_seq: _, ...view } = recorded ? storableCopy(recorded.view) : initialView();
     this.#view = view;
     this.#createdAt = createdAt;
     if (recorded === null) return;
@@ -135,9 +135,8 @@ export class RunState {
     this.#entries = [];
     this.#unrecordedPlan = null;
     this.#view.progress = progressOf(this.#view.steps);
-    const view = copyOf(this.#view);
     // Agents may send any text. The events and what queries return must not differ from what is stored.
-    return storableJson({ view, entries, ...(plan ? { plan } : {}) });
+    return storableCopy({ view: this.#view, entries, ...(plan ? { plan } : {}) });
   }
 
   /** Returns the milliseconds since the run started, without paused time. */
@@ -430,10 +429,6 @@ function pendingStep({ id, name, agent }: PlannedStep): Step {
     usage: null,
     error: null,
   };
-}
-
-function copyOf<View>(view: View): View {
-  return JSON.parse(JSON.stringify(view)) as View;
 }
 
 function iso(milliseconds: number): string {
