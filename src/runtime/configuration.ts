@@ -233,7 +233,7 @@ export const environmentSchema = z.object({
   OIDC_JOIN_ROLE: z.enum(['viewer', 'member'], { error: 'must be viewer or member' }).default('viewer'),
 });
 
-/** The variables that contain secrets, including those of Temporal's connection. */
+/** The variables that contain secrets, including those that the clients of PostgreSQL, Temporal and OpenTelemetry read. */
 export const SECRET_VARIABLES = [
   'DATABASE_URL',
   'BATON_SEALING_KEYS',
@@ -248,6 +248,10 @@ export const SECRET_VARIABLES = [
   'OIDC_CLIENT_SECRET',
   'TEMPORAL_API_KEY',
   'TEMPORAL_TLS_CLIENT_KEY_DATA',
+  'TEMPORAL_CODEC_AUTH',
+  'PGPASSWORD',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
 ] as const;
 
 const deploymentSchema = environmentSchema.pick({ BATON_DEPLOYMENT: true, BATON_TASK_QUEUE: true });

@@ -18,6 +18,9 @@ type ConfigurationOf = {
 
 const MODEL_KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_COMPATIBLE_API_KEY'] as const;
 
+/** Gateways send no traces. */
+const TRACE_HEADERS = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'] as const;
+
 /** The secrets that a process does not need. It does not read them, and its environment should not contain them. */
 export const UNNEEDED_SECRETS: Readonly<Record<ProcessName, readonly SecretVariable[]>> = {
   api: MODEL_KEYS,
@@ -28,6 +31,7 @@ export const UNNEEDED_SECRETS: Readonly<Record<ProcessName, readonly SecretVaria
     'OUTBOUND_PROXY',
     'SMTP_URL',
     ...MODEL_KEYS,
+    ...TRACE_HEADERS,
   ],
   'task-worker': ['BATON_TOKEN_KEYS', 'BATON_CODEC_TOKEN', 'OIDC_CLIENT_SECRET', 'SMTP_URL'],
   'delivery-worker': ['BATON_TOKEN_KEYS', 'BATON_CODEC_TOKEN', 'OIDC_CLIENT_SECRET', ...MODEL_KEYS],

@@ -30,8 +30,10 @@ read -r line
 `;
 /** Long, because a late answer means that programs cannot be started so. */
 const LIMIT_MS = 60_000;
+/** Secrets of the command line, and headers of requests to Temporal. */
+const OTHER_SECRETS = ['BATON_API_KEY', 'BATON_WEBHOOK_SECRET', 'TEMPORAL_GRPC_META_[^=\\0]+'];
 /** Opening an environment requires the same permission as reading the memory, or a weaker one (ptrace(2)). */
-const NAMED = new RegExp(`(?:^|\\0)(?:${SECRET_VARIABLES.join('|')})=[^\\0]`);
+const NAMED = new RegExp(`(?:^|\\0)(?:${[...SECRET_VARIABLES, ...OTHER_SECRETS].join('|')})=[^\\0]`);
 
 /** Starts a program in isolation and returns what it can read; null if programs cannot be started and ended so. */
 export async function probePrograms(isolation: Isolation): Promise<Exposure | null> {

@@ -75,6 +75,22 @@ describe('the isolation of programs', () => {
     }
   });
 
+  it('recognizes the secrets of the service in the environment of other processes, whoever reads them', async () => {
+    const names = ['PGPASSWORD', 'OTEL_EXPORTER_OTLP_HEADERS', 'TEMPORAL_GRPC_META_AUTHORIZATION', 'BATON_API_KEY'];
+    const secretive = names.map((name) => spawn('sleep', ['600'], { env: { PATH, [name]: 'secret' } }));
+    const other = spawn('sleep', ['600'], { env: { PATH, PGPASSWORD: '', PGUSER: 'baton' } });
+    try {
+      const others = (await probePrograms(NO_ISOLATION))?.others ?? [];
+      assert.deepEqual(
+        secretive.map(({ pid }) => others.includes(pid ?? 0)),
+        names.map(() => true),
+      );
+      assert.ok(!others.includes(other.pid ?? 0));
+    } finally {
+      for (const child of [...secretive, other]) child.kill();
+    }
+  });
+
   it('gives programs of another user a HOME that they can write to, and no groups of this process', async function () {
     if (process.getuid?.() !== 0) this.skip();
     const { isolation } = await chooseIsolation({ programsUser: { uid: 60_607, gid: 60_608 } });
