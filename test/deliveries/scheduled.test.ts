@@ -8,6 +8,7 @@ import {
   startScheduledRetry,
   unscheduleRetry,
 } from '../../src/database/webhooks/scheduled-retries.ts';
+import { Delivery } from '../../src/database/webhooks/entities.ts';
 import { startOverdueRetries } from '../../src/reconciler/forgotten-deliveries.ts';
 import { attemptWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
@@ -92,6 +93,46 @@ describe('a scheduled retry', () => {
     await world.control.attempt(input);
     await ended(input.token);
     assert.equal(await attemptsOf(row.id), 1);
+  });
+
+  it('that cannot be made says so in the reason of its delivery, and makes no attempt', async () => {
+    const { row, retry, input } = await scheduled();
+    const skipped = { status: 'skipped', reason: 'status is "Open", not "Done"' } as const;
+    await world.database.em.fork().nativeUpdate(Delivery, { id: row.id }, skipped);
+    const states = [
+      [{ active: false }, 'the webhook is inactive'],
+      [{ disabled_at: new Date() }, 'the webhook is disabled'],
+      [{ deleted_at: new Date() }, 'the webhook was deleted'],
+    ] as const;
+    for (const [index, [change, why]] of states.entries()) {
+      await world.changeWebhook(row.webhook_id, { active: true, ...change });
+      const token = randomUUIDv7();
+      const at = new Date(retry.at.getTime() + 1 + index);
+      await scheduleRetry(world.database, { ...retry, token, at });
+      await world.control.attempt({ ...input, token });
+      await ended(token);
+      const [found] = await world.deliveries(row.webhook_id);
+      const [, kept, sentence] = /^(.*); a manual retry was not made at \S+Z: (.*)$/.exec(found?.reason ?? '') ?? [];
+      assert.deepEqual([found?.status, kept, sentence], ['skipped', skipped.reason, why]);
+    }
+    assert.equal(await attemptsOf(row.id), 1);
+  });
+
+  it('that cannot be made is forgotten once the delivery succeeds', async () => {
+    const { row, input } = await scheduled(3_600_000, 'retrying');
+    await world.changeWebhook(row.webhook_id, { active: false });
+    await world.control.attempt(input);
+    await ended(input.token);
+    const [unmade] = await world.deliveries(row.webhook_id);
+    assert.match(unmade?.reason ?? '', /^a manual retry was not made at \S+Z: the webhook is inactive$/);
+    assert.deepEqual([unmade?.status, unmade?.next_attempt_at], ['retrying', row.next_attempt_at]);
+    await world.changeWebhook(row.webhook_id, { active: true });
+    receiver.answering(204);
+    const token = randomUUIDv7();
+    await world.control.attempt({ deliveryId: row.id, token, attempts: 1, trigger: 'manual' });
+    await ended(token);
+    const [made] = await world.deliveries(row.webhook_id);
+    assert.deepEqual([made?.status, made?.reason], ['succeeded', null]);
   });
 
   it('stays if Temporal does not accept the timer of another one', async () => {

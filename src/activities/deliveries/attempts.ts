@@ -1,5 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import { markRetriesStarted, markUnsent } from '../../database/webhooks/dispatch.ts';
+import { recordUnmadeRetry } from '../../database/webhooks/scheduled-retries.ts';
 import type { AttemptResult, RecordedResult } from '../../database/webhooks/delivery-results.ts';
 import type { WebhookTarget } from '../../database/webhooks/webhook-targets.ts';
 import { isStillDue, type DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
@@ -100,7 +101,7 @@ export function createAttempts(deps: AttemptDependencies) {
 
   /**
    * Reads the webhook, and the delivery if it may have changed. Returns null if nothing may be sent any more, after it
-   * has marked an automatic attempt or a test accordingly. An attempt begins at the time of the lookup, so that an allowed
+   * has recorded why: as the status for an automatic attempt or a test, in the reason for a manual attempt. An attempt begins at the time of the lookup, so that an allowed
    * one began before any later disabling.
    */
   async function lookUp(
@@ -118,6 +119,7 @@ export function createAttempts(deps: AttemptDependencies) {
     const [status, reason] = refusal ?? DELETED;
     await rows?.store([delivery.id]);
     if (trigger !== 'manual') await markUnsent(database, [delivery], status, reason, now());
+    else await recordUnmadeRetry(database, delivery, { why: reason, at: now() });
     return null;
   }
 

@@ -1,14 +1,14 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Database } from '../../database/database.ts';
 import { listBacklog, readDeliveriesToSend, type DeliveryToSend } from '../../database/webhooks/dispatch.ts';
-import { startScheduledRetry } from '../../database/webhooks/scheduled-retries.ts';
+import { recordUnmadeRetry, startScheduledRetry } from '../../database/webhooks/scheduled-retries.ts';
 import { isSettled, type DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 import { placeWaitMs } from '../../domain/common/retry-schedules.ts';
 import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { allEnded } from './all-ended.ts';
 import { engineClock, type Attempt, type EngineTime } from './attempts.ts';
-import { selectSendable } from './sendable-deliveries.ts';
+import { PAYLOAD_DELETED, selectSendable } from './sendable-deliveries.ts';
 
 export type RetryActivities = ReturnType<typeof createRetryActivities>;
 
@@ -46,7 +46,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
 
     /**
      * Makes one attempt outside the schedule: manual or a test. Skips a delivery that has been cancelled, or has
-     * succeeded since the attempt was requested, and a scheduled attempt that was cancelled or replaced.
+     * succeeded since the attempt was requested, and a scheduled attempt that was cancelled or replaced. If a manual
+     * attempt cannot be made, the reason of the delivery says why.
      * @throws ApplicationFailure of type `NoFreePlace` with the wait before the next try
      */
     async attemptOnce(input: AttemptInput): Promise<void> {
@@ -59,9 +60,12 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
       const attempts = input.attempts ?? attemptsAtRequest(delivery, input.token);
       const isWanted = (current: DeliveryProgress) => !isSettled(current, attempts);
       if (!isWanted(delivery)) return;
-      for (const one of await selectSendable(database, [delivery], now())) {
+      const [one] = await selectSendable(database, [delivery], now());
+      if (one) {
         const { kind } = await attempt(one, { trigger, now, isWanted, startsRetries: false, ...signals() });
         if (kind === 'no_room') throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
+      } else if (trigger === 'manual') {
+        await recordUnmadeRetry(database, delivery, { why: PAYLOAD_DELETED, at: now() });
       }
     },
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isSettled } from '../../domain/webhooks/attempt-conditions.ts';
-import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
+import { UNMADE_RETRY, type DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import { recordAudit, type EntityManager, type NewAuditEntry } from '../people/audit.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { notifyDeliveryChanged } from './watched-webhooks.ts';
@@ -134,6 +134,25 @@ export async function markMadeRetries(database: Database, before: Date): Promise
       select from delivery_attempts a
       where a.delivery_id = r.delivery_id and a.trigger = 'manual' and a.attempted_at > r.at - interval '5 s')
   `.execute(queryBuilderOf(database));
+}
+
+/**
+ * Records with the reason of a delivery that a manual retry was not made, and why. Its status stays. Of several such
+ * retries, the reason names the last one.
+ */
+export async function recordUnmadeRetry(
+  database: Database,
+  delivery: { id: string; webhook_id: string },
+  { why, at }: { why: string; at: Date },
+): Promise<void> {
+  const earlier = `(; |^)${UNMADE_RETRY} .*$`;
+  const sentence = `${UNMADE_RETRY} ${at.toISOString()}: ${why}`;
+  await sql`
+    update deliveries set updated_at = ${at.toISOString()}::timestamptz,
+      reason = concat_ws('; ', nullif(regexp_replace(reason, ${earlier}, ''), ''), ${sentence}::text)
+    where id = ${delivery.id}::uuid
+  `.execute(queryBuilderOf(database));
+  await notifyDeliveryChanged(database, delivery.webhook_id, delivery.id);
 }
 
 /** Returns retries that were due before a time and have not started. */

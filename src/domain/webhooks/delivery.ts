@@ -14,6 +14,9 @@ export const DELIVERY_STATUSES = [
 ] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
+/** How the part of a delivery's reason begins that says why a manual retry was not made. */
+export const UNMADE_RETRY = 'a manual retry was not made at';
+
 /** What started an attempt: the schedule, a person, or a test. */
 export const ATTEMPT_TRIGGERS = ['automatic', 'manual', 'test'] as const;
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];

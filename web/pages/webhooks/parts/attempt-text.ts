@@ -1,4 +1,5 @@
 import { DELIVERY_ATTEMPTS } from '../../../../src/domain/common/retry-schedules.ts';
+import { UNMADE_RETRY } from '../../../../src/domain/webhooks/delivery.ts';
 import { formatDuration } from '../../../format/time.ts';
 import type { Attempt, DeliveryDetail } from './queries.ts';
 
@@ -73,6 +74,16 @@ function sentence(text: string): string {
 
 /** Returns a summary of a delivery. */
 export function describeDelivery(delivery: DeliveryDetail): string {
+  return `${describeOutcome(delivery)} ${describeUnmadeRetry(delivery)}`.trim();
+}
+
+/** Skipped and cancelled deliveries are described by their whole reason. */
+function describeUnmadeRetry({ status, reason }: DeliveryDetail): string {
+  const start = reason?.indexOf(UNMADE_RETRY) ?? -1;
+  return start < 0 || status === 'skipped' || status === 'cancelled' ? '' : sentence(reason?.slice(start) ?? '');
+}
+
+function describeOutcome(delivery: DeliveryDetail): string {
   const last = delivery.attempts.at(-1);
   const lastAttempt = last ? describeAttempt(last) : '';
   const reason = delivery.reason ? sentence(delivery.reason) : '';
