@@ -13,8 +13,13 @@ export type ComposeFile = {
       read_only?: boolean;
       restart?: string;
       ports?: string[];
+      networks?: string[] | Record<string, { ipv4_address?: string } | null>;
       deploy?: { replicas?: number };
     }
+  >;
+  networks: Record<
+    string,
+    { internal?: boolean; ipam?: { config?: { subnet: string; ip_range?: string }[] } }
   >;
 };
 

@@ -18,6 +18,7 @@ import {
   type ProcessName,
 } from '../../src/runtime/process-configuration.ts';
 import { migrate } from '../../src/database/migrate.ts';
+import { createAddressSet } from '../../src/outbound/address-guard.ts';
 import { services } from '../support/services.ts';
 import {
   interpolated,
@@ -125,6 +126,27 @@ describe('the compose file', () => {
     );
     const expected = ['proxy 80:80', 'proxy 443:443', 'proxy 443:443/udp', 'temporal-ui 127.0.0.1:8080:8080'];
     assert.deepEqual(open, expected);
+  });
+
+  it('trusts the address of the proxy alone, which no other container can get', () => {
+    const networksOf = (name: string) => {
+      const { networks = [] } = file.services[name] ?? {};
+      return Array.isArray(networks) ? networks : Object.keys(networks);
+    };
+    const proxy = file.services['proxy']?.networks;
+    assert.ok(proxy && !Array.isArray(proxy));
+    // In a second network with the API, the proxy would connect from a second address.
+    assert.deepEqual(Object.keys(proxy), ['serving']);
+    const address = proxy['serving']?.ipv4_address ?? '';
+    for (const name of ['api', 'gateway']) {
+      assert.deepEqual(networksOf(name), ['storage', 'serving']);
+      assert.equal(file.services[name]?.environment?.['TRUSTED_PROXIES'], address);
+    }
+    for (const name of ['task-worker', 'delivery-worker'])
+      assert.deepEqual(networksOf(name), ['storage', 'outgoing']);
+    const [range] = file.networks['serving']?.ipam?.config ?? [];
+    const isIn = (cidr = '') => createAddressSet([cidr]).has(address);
+    assert.deepEqual([isIn(range?.subnet), isIn(range?.ip_range)], [true, false]);
   });
 
   it('mounts only files that exist', () => {

@@ -67,6 +67,7 @@ describe('the environment variables in deploy/', () => {
       'BATON_PROXY_IMAGE',
       'POSTGRES_PASSWORD',
       'PROXY_HANDSHAKES_PER_10_S',
+      'PROXY_NETWORK',
       'PROXY_REQUESTS_PER_SECOND',
       'PROXY_SIGN_INS_PER_MINUTE',
       'TEMPORAL_DATABASE_PASSWORD',
