@@ -20,6 +20,7 @@ const SIGN_INS: readonly [string, string][] = [
 ];
 const SIGN_INS_PER_MINUTE = 3;
 const HANDSHAKES = 4;
+const CHANNEL_REQUESTS = 12;
 
 type Answer = { status: number; headers: NodeJS.Dict<string | string[]>; text: string };
 
@@ -42,6 +43,7 @@ if (built !== null)
       url = await start({
         PROXY_SIGN_INS_PER_MINUTE: String(SIGN_INS_PER_MINUTE),
         PROXY_HANDSHAKES_PER_10_S: String(HANDSHAKES),
+        PROXY_CHANNEL_REQUESTS_PER_10_S: String(CHANNEL_REQUESTS),
       });
     });
 
@@ -166,8 +168,24 @@ if (built !== null)
       const begin = '/ws?EIO=4&transport=polling';
       const found = await statuses(HANDSHAKES + 1, 'GET', begin, from);
       assert.equal(found.at(-1), 429);
-      const session = await statuses(HANDSHAKES + 1, 'POST', `${begin}&sid=abc`, from);
+      const session = await statuses(HANDSHAKES + 1, 'POST', `${begin}&sid=a-Bc_1`, from);
       assert.deepEqual(new Set(session), new Set([200]));
+    });
+
+    it('counts a request as a new connection if it only looks like one of a session', async () => {
+      const polling = 'EIO=4&transport=polling';
+      for (const query of ['token=x&sid=abc', `${polling}&sid=`, `${polling}&sid=abc&sid=`, `${polling}&sid=a%00`]) {
+        const found = await statuses(HANDSHAKES + 1, 'GET', `/ws?${query}`, newAddress());
+        assert.equal(found.at(-1), 429, query);
+      }
+    });
+
+    it('limits requests of sessions, since anybody can invent one', async () => {
+      const from = newAddress();
+      const path = '/ws?EIO=4&transport=polling&sid=abc';
+      const found = await statuses(CHANNEL_REQUESTS + 1, 'GET', path, from);
+      assert.deepEqual([found.indexOf(429), found.length], [CHANNEL_REQUESTS, CHANNEL_REQUESTS + 1]);
+      assert.equal((await send(url, 'GET', '/api/v1/tasks', { from })).status, 200);
     });
 
     it('limits all requests of an address', async () => {

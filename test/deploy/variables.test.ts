@@ -66,6 +66,7 @@ describe('the environment variables in deploy/', () => {
       'BATON_IMAGE',
       'BATON_PROXY_IMAGE',
       'POSTGRES_PASSWORD',
+      'PROXY_CHANNEL_REQUESTS_PER_10_S',
       'PROXY_HANDSHAKES_PER_10_S',
       'PROXY_NETWORK',
       'PROXY_REQUESTS_PER_SECOND',
