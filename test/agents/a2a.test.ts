@@ -50,6 +50,7 @@ describe('an A2A agent', function () {
   beforeEach(() => {
     for (const agent of [streaming, polled]) {
       agent.messages.length = 0;
+      agent.tasks.length = 0;
       agent.methods.length = 0;
       agent.cancelled.length = 0;
     }
@@ -110,9 +111,10 @@ describe('an A2A agent', function () {
       await runs.control.continue(id, { by: 'user:ada@example.com', reason: 'right' });
       const row = await runs.reaches(id, 'completed');
       assert.match(JSON.stringify(row.output), /It says: right/);
-      const [first, second] = which().messages;
-      assert.equal(second?.taskId, first?.taskId === '' ? second?.taskId : first?.taskId);
-      assert.equal(which().messages.length, 2);
+      const [task, ...others] = which().tasks;
+      assert.ok(task);
+      assert.deepEqual(others, [task]);
+      assert.equal(which().messages[1]?.taskId, task);
     });
   }
 

@@ -105,7 +105,7 @@ describe('an agent at work', function () {
     await eventually('the second response is recorded', async () =>
       (await world.calls(id)).some(({ kind, number }) => kind === 'model' && number === 3),
     );
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await world.runAnother();
     assert.equal(world.asked(id).length, 2);
     await world.runs.control.continue(id, { by: 'test' });
     await world.runs.reaches(id, 'completed');
@@ -134,7 +134,7 @@ describe('an agent at work', function () {
       const types = events.map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
       return types.filter((name) => name === 'invokeModel').length === 2;
     });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await world.runAnother();
     assert.equal(world.asked(id).length, 1);
     await world.runs.control.continue(id, { by: 'test' });
     await world.runs.reaches(id, 'completed');

@@ -43,13 +43,23 @@ describe('an agent with a model', function () {
           }
         : { text: 'Done.' },
     );
-    await world.runs.reaches(id, 'paused');
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    const row = await world.runs.row(id);
-    assert.deepEqual([row.state, row.question?.text], ['paused', 'May I?']);
+    const { question } = await world.runs.reaches(id, 'paused');
+    assert.equal(question?.text, 'May I?');
     assert.equal(world.asked().length, 1);
-    await world.runs.control.cancel(id, person);
-    await world.runs.reaches(id, 'cancelled');
+    await world.runs.control.continue(id, { ...person, reason: 'not today' });
+    await world.runs.reaches(id, 'completed');
+    const [, second, ...others] = world.asked();
+    assert.ok(second);
+    assert.deepEqual(others, []);
+    assert.match(saidIn(second), /not today/);
+    assert.match(saidIn(second), /approval-answered/);
+    const continued = (await world.runs.events(id)).filter(
+      ({ type, data }) => type === 'state.changed' && (data as { from: string }).from === 'paused',
+    );
+    assert.deepEqual(
+      continued.map(({ data }) => (data as { by: string }).by),
+      [person.by],
+    );
   });
 
   it('asks two questions, one after the other', async () => {

@@ -23,6 +23,8 @@ export type ModelWorld = {
   /** Returns the requests of a run, by default of the last one. */
   asked(id?: string): AskedModel[];
   calls(id: string): ReturnType<typeof callsOf>;
+  /** Runs another task to its end. What the worker had to do before has happened by then. */
+  runAnother(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -117,6 +119,9 @@ async function startModels({ agents, environment }: ModelOptions): Promise<Model
       return server.asked.filter((asked) => marks.get(asked) === mark);
     },
     calls: (id) => callsOf(runs.database, id),
+    async runAnother() {
+      await runs.reaches(await world.play(() => ({ text: 'Done.' })), 'completed');
+    },
     async close() {
       await runs.close();
       await server.close();

@@ -64,7 +64,7 @@ describe('a planner', function () {
     await world.runs.reaches(id, 'paused');
     open();
     await eventually('the plan is recorded', async () => (await world.calls(id)).length === 1);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await world.runAnother();
     assert.equal(world.asked(id).length, 1);
     await world.runs.control.continue(id, { by: 'test' });
     const { steps } = await world.runs.reaches(id, 'completed');

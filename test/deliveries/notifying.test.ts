@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Member, Notification, User } from '../../src/database/people/entities.ts';
 import { startUnsentNotices } from '../../src/reconciler/forgotten-deliveries.ts';
+import { notifyWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -50,11 +50,17 @@ describe('the disabling of a webhook', function () {
     return webhookId;
   }
 
+  /** Waits until the workflow that sends the e-mails has ended: nothing else sends any. */
+  const mailed = async (webhookId: string, at: Date | null | undefined): Promise<void> => {
+    const id = notifyWorkflowId({ webhookId, disabledAt: at?.toISOString() ?? '' });
+    await world.client.workflow.getHandle(id).result();
+  };
+
   it('notifies every admin once, in the web interface and by e-mail, and no other member', async () => {
     const webhookId = await disable();
+    const { disabled_at: at } = await world.webhookRow(webhookId);
     await server.receives(ADMINS.length);
-    // Any other e-mail would have arrived by then.
-    await wait(300);
+    await mailed(webhookId, at);
     assert.deepEqual(server.mails.flatMap(({ to }) => to).toSorted(), ADMINS);
     const notices = await eventually('the e-mails are recorded', async () => {
       const rows = (await world.notices()).filter(({ subject }) => subject === `webhook:${webhookId}`);
@@ -95,7 +101,7 @@ describe('the disabling of a webhook', function () {
     await turn(6_000);
     await server.receives(before + 1);
     await turn(7_000);
-    await wait(300);
+    await mailed(webhookId, at);
     assert.equal(server.mails.length, before + 1);
     assert.equal(server.mails.at(-1)?.header('Subject'), 'Webhook Forgotten was disabled');
   });

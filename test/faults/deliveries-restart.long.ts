@@ -49,7 +49,10 @@ describe('a delivery that waits for its retry', function () {
         ['manual', 204],
       ],
     );
-    await receiver.staysQuiet(300);
+    await service.send('POST', '/api/v1/events', { body: eventOf('later') });
+    const requests = await receiver.receives(3);
+    const repeated = requests.filter(({ headers }) => headers['x-service-delivery'] === before.id);
+    assert.deepEqual([repeated.length, requests.length], [2, 3]);
   });
 
   /** Returns the one delivery once `holds` is true for it. */

@@ -30,6 +30,8 @@ export type Saying = {
 export type A2aAgent = {
   url: string;
   messages: Message[];
+  /** The id of the task of each message. */
+  tasks: string[];
   /** The called methods, in order. */
   methods: string[];
   cancelled: string[];
@@ -46,6 +48,7 @@ export async function startA2aAgent(options: { streaming: boolean; key?: string 
   const executor: AgentExecutor = {
     async execute(context, bus) {
       agent.messages.push(context.userMessage);
+      agent.tasks.push(context.taskId);
       const control = new AbortController();
       stops.set(context.taskId, control);
       const text = context.userMessage.parts
@@ -84,6 +87,7 @@ export async function startA2aAgent(options: { streaming: boolean; key?: string 
   const agent: A2aAgent = {
     url,
     messages: [],
+    tasks: [],
     methods: [],
     cancelled: [],
     authorizations: new Set(),
