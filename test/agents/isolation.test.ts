@@ -76,7 +76,12 @@ describe('the isolation of programs', () => {
   });
 
   it('recognizes the secrets of the service in the environment of other processes', async () => {
-    const names = ['PGPASSWORD', 'OTEL_EXPORTER_OTLP_HEADERS', 'TEMPORAL_GRPC_META_AUTHORIZATION', 'BATON_API_KEY'];
+    const names = [
+      'PGPASSWORD',
+      'OTEL_EXPORTER_OTLP_HEADERS',
+      'TEMPORAL_GRPC_META_AUTHORIZATION',
+      'BATON_API_KEY',
+    ];
     const secretive = names.map((name) => spawn('sleep', ['600'], { env: { PATH, [name]: 'secret' } }));
     const other = spawn('sleep', ['600'], { env: { PATH, PGPASSWORD: '', PGUSER: 'baton' } });
     try {

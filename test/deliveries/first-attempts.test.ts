@@ -137,9 +137,7 @@ describe('a first attempt', function () {
     assert.equal((await settled(disabled, 1))[0]?.status, 'held');
     assert.deepEqual(await world.deliveries(deaf), []);
     await eventually('the group is done', async () => {
-      const open = await world.database.em
-        .fork()
-        .execute('select from event_groups where done_at is null');
+      const open = await world.database.em.fork().execute('select from event_groups where done_at is null');
       return open.length === 0;
     });
     assert.equal(receiver.requests.length, 0);

@@ -112,7 +112,8 @@ describe('a scheduled retry', () => {
       await world.control.attempt({ ...input, token });
       await ended(token);
       const [found] = await world.deliveries(row.webhook_id);
-      const [, kept, sentence] = /^(.*); a manual retry was not made at \S+Z: (.*)$/.exec(found?.reason ?? '') ?? [];
+      const [, kept, sentence] =
+        /^(.*); a manual retry was not made at \S+Z: (.*)$/.exec(found?.reason ?? '') ?? [];
       assert.deepEqual([found?.status, kept, sentence], ['skipped', skipped.reason, why]);
     }
     assert.equal(await attemptsOf(row.id), 1);

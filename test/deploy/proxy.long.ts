@@ -174,7 +174,12 @@ if (built !== null)
 
     it('counts a request as a new connection if it only looks like one of a session', async () => {
       const polling = 'EIO=4&transport=polling';
-      for (const query of ['token=x&sid=abc', `${polling}&sid=`, `${polling}&sid=abc&sid=`, `${polling}&sid=a%00`]) {
+      for (const query of [
+        'token=x&sid=abc',
+        `${polling}&sid=`,
+        `${polling}&sid=abc&sid=`,
+        `${polling}&sid=a%00`,
+      ]) {
         const found = await statuses(HANDSHAKES + 1, 'GET', `/ws?${query}`, newAddress());
         assert.equal(found.at(-1), 429, query);
       }

@@ -22,7 +22,10 @@ export const deliveryView = z
       .nullable()
       .describe('Of the schedule; without one, the time of the scheduled manual retry'),
     scheduled_at: timestamp.nullable().describe('When the scheduled manual retry is due'),
-    reason: z.string().nullable().describe('Why it was not sent or not yet sent, or why a manual retry was not made'),
+    reason: z
+      .string()
+      .nullable()
+      .describe('Why it was not sent or not yet sent, or why a manual retry was not made'),
     created_at: timestamp,
   })
   .meta({ id: 'Delivery' });

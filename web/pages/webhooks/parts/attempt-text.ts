@@ -80,7 +80,9 @@ export function describeDelivery(delivery: DeliveryDetail): string {
 /** Skipped and cancelled deliveries are described by their whole reason. */
 function describeUnmadeRetry({ status, reason }: DeliveryDetail): string {
   const start = reason?.indexOf(UNMADE_RETRY) ?? -1;
-  return start < 0 || status === 'skipped' || status === 'cancelled' ? '' : sentence(reason?.slice(start) ?? '');
+  return start < 0 || status === 'skipped' || status === 'cancelled'
+    ? ''
+    : sentence(reason?.slice(start) ?? '');
 }
 
 function describeOutcome(delivery: DeliveryDetail): string {
