@@ -22,7 +22,7 @@ describe('a viewer that does not read', () => {
   describe('until the stall timeout', () => {
     let channel: Awaited<ReturnType<typeof startOwnChannel>>;
     before(async () => {
-      channel = await startOwnChannel(world, { stallMs: STALL_MS });
+      channel = await startOwnChannel(world, { stallMs: STALL_MS, closeTimeoutMs: STALL_MS });
     });
     after(() => channel.close());
 
