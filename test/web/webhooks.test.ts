@@ -8,6 +8,7 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { sql } from 'kysely';
 import { queryBuilderOf } from '../../src/database/database.ts';
+import { recordUnmadeRetry } from '../../src/database/webhooks/scheduled-retries.ts';
 import { addPerson } from '../support/people.ts';
 import { assertAccessible, assertFitsPhone, openScreens, picture, useScreens } from './screens.ts';
 import { usualDay, withHistory } from './webhook-history.ts';
@@ -304,6 +305,12 @@ describe('the webhook screens', function () {
     await panel().getByRole('button', { name: 'Cancel retry' }).click();
     await panel().getByText('Retry scheduled in').waitFor({ state: 'detached' });
     await panel().getByText('scheduled retry', { exact: true }).waitFor({ state: 'detached' });
+    const shown = { id: new URL(page.url()).searchParams.get('delivery') ?? '', webhook_id: id };
+    const unmade = { why: 'the webhook is inactive', at: new Date() };
+    await recordUnmadeRetry(world.database, shown, unmade);
+    await panel()
+      .getByText(`A manual retry was not made at ${unmade.at.toISOString()}: the webhook is inactive.`)
+      .waitFor();
     await page.keyboard.press('ArrowDown');
     await panel().getByText('Not sent.').waitFor();
     await page.keyboard.press('ArrowUp');
