@@ -33,6 +33,9 @@ describe('a time on a screen', () => {
     const now = Date.parse('2026-01-31T12:00:00Z');
     const at = (delta: number) => formatRelativeTime(now, now + delta);
     assert.equal(at(-3 * SECOND), 'just now');
+    assert.equal(at(0), 'just now');
+    assert.equal(at(3 * SECOND), 'in a few seconds');
+    assert.equal(at(7 * SECOND), 'in 7 s');
     assert.equal(at(-3 * MINUTE), '3 min ago');
     assert.equal(at(2 * HOUR), 'in 2 h');
     assert.equal(formatUtc('2026-01-31T12:00:00.007Z'), '2026-01-31 12:00:00.007 UTC');

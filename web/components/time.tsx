@@ -1,12 +1,16 @@
 import { formatExactTime, formatDuration, formatRelativeTime } from '../format/time.ts';
 import { useNow } from './now.ts';
 
-/** A relative time. The tooltip shows the exact local and UTC time. */
-export function RelativeTime({ at }: { at: string }) {
-  const now = useNow();
+/**
+ * A relative time. The tooltip shows the exact local and UTC time. Only a time with `isAhead` is shown as one to come:
+ * others can be later than the shown clock, which ticks every 5 seconds and may be behind that of the server.
+ */
+export function RelativeTime({ at, isAhead = false }: { at: string; isAhead?: boolean }) {
+  const now = Math.max(useNow(), 0);
+  const time = Date.parse(at);
   return (
     <time dateTime={at} title={formatExactTime(at)}>
-      {formatRelativeTime(Math.max(now, 0), Date.parse(at))}
+      {formatRelativeTime(now, isAhead ? time : Math.min(time, now))}
     </time>
   );
 }

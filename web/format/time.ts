@@ -20,11 +20,11 @@ function pair(ms: number, large: number, largeUnit: string, small: number, small
   return `${Math.floor(ms / large)} ${largeUnit}${rest > 0 ? ` ${rest} ${smallUnit}` : ''}`;
 }
 
-/** Returns a moment relative to `now`: `just now`, `40 s ago`, `in 2 h`, `yesterday`, `3 days ago`. */
+/** Returns a moment relative to `now`: `just now`, `in a few seconds`, `40 s ago`, `in 2 h`, `yesterday`, `3 days ago`. */
 export function formatRelativeTime(now: number, at: number): string {
   const delta = at - now;
   const size = Math.abs(delta);
-  if (size < 5_000) return 'just now';
+  if (size < 5_000) return delta > 0 ? 'in a few seconds' : 'just now';
   if (size < MINUTE) return formatDistance(delta, 1_000, 's');
   if (size < HOUR) return formatDistance(delta, MINUTE, 'min');
   if (size < DAY) return formatDistance(delta, HOUR, 'h');

@@ -113,7 +113,7 @@ function AttemptLine({ attempt }: { attempt: Attempt }) {
       {next_attempt_at && Date.parse(next_attempt_at) > now ? (
         <>
           {' '}
-          · next <RelativeTime at={next_attempt_at} />
+          · next <RelativeTime at={next_attempt_at} isAhead />
         </>
       ) : null}
     </Text>

@@ -87,7 +87,7 @@ function KeyStatus({ keyRow, now }: { keyRow: Key; now: number }) {
   if (status === 'active') {
     return keyRow.expires_at ? (
       <>
-        <Status status="active" />, expires <RelativeTime at={keyRow.expires_at} />
+        <Status status="active" />, expires <RelativeTime at={keyRow.expires_at} isAhead />
       </>
     ) : (
       <Status status="active" />
@@ -99,7 +99,7 @@ function KeyStatus({ keyRow, now }: { keyRow: Key; now: number }) {
         <Status status="retrying">replaced</Status>
         {keyRow.expires_at ? (
           <>
-            , expires <RelativeTime at={keyRow.expires_at} />
+            , expires <RelativeTime at={keyRow.expires_at} isAhead />
           </>
         ) : null}
       </>

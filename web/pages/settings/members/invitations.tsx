@@ -28,7 +28,7 @@ export function Invitations() {
             <td>{invitation.role}</td>
             <td>{invitation.invited_by?.name ?? '–'}</td>
             <td>
-              <RelativeTime at={invitation.expires_at} />
+              <RelativeTime at={invitation.expires_at} isAhead />
             </td>
             <td>
               <Button size="compact-sm" variant="default" onClick={() => setRevoking(invitation)}>

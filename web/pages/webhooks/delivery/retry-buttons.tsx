@@ -82,7 +82,7 @@ function ScheduledRetry({
   return (
     <Group gap="xs">
       <Text size="sm">
-        Retry scheduled <RelativeTime at={at} />
+        Retry scheduled <RelativeTime at={at} isAhead />
       </Text>
       <Button size="compact-xs" variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>
         Cancel retry

@@ -50,7 +50,8 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
           </span>
           <span className={classes['stop']}>next attempt</span>
           <span className={classes['moment']}>
-            <RelativeTime at={delivery.next_attempt_at} /> · {formatUtc(delivery.next_attempt_at).slice(11)}
+            <RelativeTime at={delivery.next_attempt_at} isAhead /> ·{' '}
+            {formatUtc(delivery.next_attempt_at).slice(11)}
           </span>
         </li>
       ) : null}
@@ -61,7 +62,7 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
           </span>
           <span className={classes['stop']}>scheduled retry</span>
           <span className={classes['moment']}>
-            <RelativeTime at={delivery.scheduled_at} /> · {formatUtc(delivery.scheduled_at).slice(11)}
+            <RelativeTime at={delivery.scheduled_at} isAhead /> · {formatUtc(delivery.scheduled_at).slice(11)}
           </span>
         </li>
       ) : null}

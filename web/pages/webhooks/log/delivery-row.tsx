@@ -43,13 +43,13 @@ export const DeliveryRow = memo(function DeliveryRow({
         {delivery.next_attempt_at && delivery.next_attempt_at !== delivery.scheduled_at ? (
           <>
             {' · next '}
-            <RelativeTime at={delivery.next_attempt_at} />
+            <RelativeTime at={delivery.next_attempt_at} isAhead />
           </>
         ) : null}
         {delivery.scheduled_at ? (
           <>
             {' · scheduled '}
-            <RelativeTime at={delivery.scheduled_at} />
+            <RelativeTime at={delivery.scheduled_at} isAhead />
           </>
         ) : null}
       </span>

@@ -37,7 +37,7 @@ export function HealthSummary({ webhook, stats, brief = false }: HealthProps) {
           {stats?.next_attempt_at ? (
             <>
               {' '}
-              · next retry <RelativeTime at={stats.next_attempt_at} />
+              · next retry <RelativeTime at={stats.next_attempt_at} isAhead />
             </>
           ) : null}
         </>
