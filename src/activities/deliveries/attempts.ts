@@ -4,7 +4,7 @@ import { recordUnmadeRetry } from '../../database/webhooks/scheduled-retries.ts'
 import type { AttemptResult, RecordedResult } from '../../database/webhooks/delivery-results.ts';
 import type { WebhookTarget } from '../../database/webhooks/webhook-targets.ts';
 import { isStillDue, type DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
-import type { AttemptTrigger } from '../../domain/webhooks/delivery.ts';
+import { INACTIVE_REASON, type AttemptTrigger } from '../../domain/webhooks/delivery.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import type { WebhookLoader } from './webhook-loader.ts';
 import type { AttemptLimiter } from './attempt-limiter.ts';
@@ -146,7 +146,7 @@ export function refusalOf(
 ): readonly ['held' | 'skipped' | 'cancelled', string] | null {
   if (!endpoint || endpoint.deleted_at) return DELETED;
   if (endpoint.disabled_at) return ['held', 'the webhook is disabled'];
-  if (!endpoint.active) return ['skipped', 'the webhook is inactive'];
+  if (!endpoint.active) return ['skipped', INACTIVE_REASON];
   return null;
 }
 

@@ -18,6 +18,18 @@ export function deliveryWaitMs(failures: number): number | null {
   return DELIVERY_WAITS_MS[failures - 1] ?? null;
 }
 
+/**
+ * Returns how many automatic attempts of a delivery are left, by the time from the start of the last one to the next one in
+ * milliseconds: the wait between them and the duration of the last one, which is shorter than any wait. Null if the time
+ * is not one of the schedule. The number of all attempts says less, since a recovery restarts the schedule.
+ */
+export function deliveryAttemptsLeft(untilNextMs: number): number | null {
+  const index = DELIVERY_WAITS_MS.findLastIndex((waitMs) => waitMs <= untilNextMs);
+  const waitMs = DELIVERY_WAITS_MS[index];
+  if (waitMs === undefined || untilNextMs - waitMs >= DELIVERY_WAITS_MS[0]) return null;
+  return DELIVERY_WAITS_MS.length - index;
+}
+
 /** Attempts of a task callback in total (docs/callbacks.md). */
 export const CALLBACK_ATTEMPTS = CALLBACK_WAITS_MS.length + 1;
 

@@ -17,6 +17,9 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 /** How the part of a delivery's reason begins that says why a manual retry was not made. */
 export const UNMADE_RETRY = 'a manual retry was not made at';
 
+/** The reason of a delivery that was skipped because its webhook was inactive. Other skipped ones match no filter. */
+export const INACTIVE_REASON = 'the webhook is inactive';
+
 /** What started an attempt: the schedule, a person, or a test. */
 export const ATTEMPT_TRIGGERS = ['automatic', 'manual', 'test'] as const;
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];

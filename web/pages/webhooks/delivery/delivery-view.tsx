@@ -1,11 +1,12 @@
-import { Badge, Group, Stack, Text } from '@mantine/core';
+import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../../api/session.ts';
 import { Id } from '../../../components/id.tsx';
 import { Status } from '../../../components/status.tsx';
 import { TextLink } from '../../../components/text-link.tsx';
 import { toneOf } from '../../../components/tones.ts';
-import { describeDelivery } from '../parts/attempt-text.ts';
+import { useActivation } from '../actions/use-activation.ts';
+import { describeDelivery, remedyFor } from '../parts/attempt-text.ts';
 import { Callout } from '../parts/callout.tsx';
 import { Exchange } from '../parts/exchange.tsx';
 import type { DeliveryDetail, Webhook } from '../parts/queries.ts';
@@ -22,6 +23,7 @@ export function DeliveryView({
   webhook: Webhook | undefined;
 }) {
   const { hasScope } = useSession();
+  const canChange = hasScope('webhooks:write');
   const [selectedNumber, setSelectedNumber] = useState<number | null>(null);
   const { attempts } = delivery;
   // The latest attempt by default.
@@ -41,17 +43,10 @@ export function DeliveryView({
       </Group>
       {delivery.about ? <Text size="sm">{delivery.about}</Text> : null}
       <Callout tone={toneOf(delivery.status)} title="What happened">
-        {describeDelivery(delivery)}
-        {delivery.status === 'skipped' && webhook ? (
-          <>
-            {' '}
-            <TextLink to="/settings/integrations/webhooks/$webhookId/edit" params={{ webhookId: webhook.id }}>
-              Edit filters
-            </TextLink>
-          </>
-        ) : null}
+        {describeDelivery(delivery)}{' '}
+        {webhook && canChange ? <Remedy delivery={delivery} webhook={webhook} /> : null}
       </Callout>
-      {hasScope('webhooks:write') ? <RetryButtons delivery={delivery} webhook={webhook} /> : null}
+      {canChange ? <RetryButtons delivery={delivery} webhook={webhook} /> : null}
       <Timeline delivery={delivery} chosen={attempt?.number} onChoose={setSelectedNumber} />
       {attempt ? (
         <>
@@ -61,4 +56,30 @@ export function DeliveryView({
       ) : null}
     </Stack>
   );
+}
+
+/** What to change so that events like that of a skipped delivery are sent. */
+function Remedy({ delivery, webhook }: { delivery: DeliveryDetail; webhook: Webhook }) {
+  const activation = useActivation(webhook.id);
+  switch (remedyFor(delivery, webhook)) {
+    case 'filters':
+      return (
+        <TextLink to="/settings/integrations/webhooks/$webhookId/edit" params={{ webhookId: webhook.id }}>
+          Edit filters
+        </TextLink>
+      );
+    case 'activation':
+      return (
+        <Button
+          size="compact-xs"
+          variant="default"
+          loading={activation.isPending}
+          onClick={() => activation.mutate(true)}
+        >
+          Activate webhook
+        </Button>
+      );
+    case null:
+      return null;
+  }
 }

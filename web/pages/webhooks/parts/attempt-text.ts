@@ -1,7 +1,31 @@
-import { DELIVERY_ATTEMPTS } from '../../../../src/domain/common/retry-schedules.ts';
-import { UNMADE_RETRY } from '../../../../src/domain/webhooks/delivery.ts';
+import { deliveryAttemptsLeft } from '../../../../src/domain/common/retry-schedules.ts';
+import {
+  INACTIVE_REASON,
+  UNMADE_RETRY,
+  type AttemptTrigger,
+  type DeliveryStatus,
+} from '../../../../src/domain/webhooks/delivery.ts';
+import type { WebhookStatus } from '../../../../src/domain/webhooks/webhook.ts';
 import { formatDuration } from '../../../format/time.ts';
-import type { Attempt, DeliveryDetail } from './queries.ts';
+
+/** What the summary of an attempt depends on. */
+type Attempt = {
+  trigger: AttemptTrigger;
+  attempted_at: string;
+  response: { status: number } | null;
+  failure: string | null;
+  message: string | null;
+  response_ms: number | null;
+};
+
+/** What the summary of a delivery depends on. */
+type Delivery = {
+  status: DeliveryStatus;
+  test: boolean;
+  reason: string | null;
+  next_attempt_at: string | null;
+  attempts: readonly Attempt[];
+};
 
 const PHRASES: Readonly<Record<number, string>> = {
   200: 'OK',
@@ -73,29 +97,29 @@ function sentence(text: string): string {
 }
 
 /** Returns a summary of a delivery. */
-export function describeDelivery(delivery: DeliveryDetail): string {
-  return `${describeOutcome(delivery)} ${describeUnmadeRetry(delivery)}`.trim();
+export function describeDelivery(delivery: Delivery): string {
+  const [reason, unmadeRetry] = splitReason(delivery.reason);
+  const outcome = describeOutcome({ ...delivery, reason });
+  return unmadeRetry === null ? outcome : `${outcome} ${sentence(unmadeRetry)}`.trim();
 }
 
-/** Skipped and cancelled deliveries are described by their whole reason. */
-function describeUnmadeRetry({ status, reason }: DeliveryDetail): string {
+/** Returns why a delivery has its status, and why a manual retry was not made. */
+function splitReason(reason: string | null): [string | null, string | null] {
   const start = reason?.indexOf(UNMADE_RETRY) ?? -1;
-  return start < 0 || status === 'skipped' || status === 'cancelled'
-    ? ''
-    : sentence(reason?.slice(start) ?? '');
+  if (reason === null || start < 0) return [reason, null];
+  return [reason.slice(0, start).replace(/; $/, '') || null, reason.slice(start)];
 }
 
-function describeOutcome(delivery: DeliveryDetail): string {
+function describeOutcome(delivery: Delivery): string {
   const last = delivery.attempts.at(-1);
   const lastAttempt = last ? describeAttempt(last) : '';
-  const reason = delivery.reason ? sentence(delivery.reason) : '';
   switch (delivery.status) {
     case 'pending':
       return `${lastAttempt} ${last ? 'The next attempt starts shortly.' : 'The first attempt starts shortly.'}`.trim();
     case 'succeeded':
       return lastAttempt;
     case 'retrying':
-      return `${lastAttempt} ${retriesLeft(delivery)}`;
+      return `${lastAttempt} ${retriesLeft(delivery)}`.trim();
     case 'failed':
       return delivery.test
         ? `${lastAttempt} A test is not retried and does not affect the failure count.`
@@ -105,13 +129,39 @@ function describeOutcome(delivery: DeliveryDetail): string {
     case 'cancelled':
       return `${lastAttempt} ${delivery.reason ? `Cancelled: ${delivery.reason}.` : 'Cancelled.'}`.trim();
     case 'skipped':
-      return `Not sent. ${reason}`;
+      return `${lastAttempt} ${skippedText(delivery)}`.trim();
   }
 }
 
-function retriesLeft({ attempts }: DeliveryDetail): string {
-  const automatic = attempts.filter(({ trigger }) => trigger === 'automatic').length;
-  // A recovered delivery has restarted its schedule.
-  const left = Math.max(1, DELIVERY_ATTEMPTS - automatic);
+/** Without the number if the next attempt is not at a time of the schedule of the last one. */
+function retriesLeft({ attempts, next_attempt_at: next }: Delivery): string {
+  const last = attempts.findLast(({ trigger }) => trigger === 'automatic');
+  const left = last && next ? deliveryAttemptsLeft(Date.parse(next) - Date.parse(last.attempted_at)) : null;
+  if (left === null) return 'Baton retries it automatically.';
   return left === 1 ? '1 automatic retry is left.' : `${left} automatic retries are left.`;
+}
+
+/** A webhook that became inactive skips deliveries that wait for a retry, too. Manual attempts are also made later. */
+function skippedText({ attempts, reason }: Delivery): string {
+  const what =
+    attempts.length === 0 ? 'Not sent' : hasBegun(attempts) ? 'Not retried' : 'Not sent automatically';
+  if (reason === INACTIVE_REASON) return `${what}: the webhook was inactive.`;
+  return reason ? sentence(`${what}: ${reason}`) : `${what}.`;
+}
+
+function hasBegun(attempts: readonly Attempt[]): boolean {
+  return attempts.some(({ trigger }) => trigger === 'automatic');
+}
+
+/**
+ * Returns what the user can change so that events like that of a skipped delivery are sent: the filters, or the status of
+ * the webhook; null if they would be sent now.
+ */
+export function remedyFor(
+  { status, reason }: Pick<Delivery, 'status' | 'reason'>,
+  webhook: { status: WebhookStatus },
+): 'filters' | 'activation' | null {
+  if (status !== 'skipped') return null;
+  if (splitReason(reason)[0] !== INACTIVE_REASON) return 'filters';
+  return webhook.status === 'inactive' ? 'activation' : null;
 }
