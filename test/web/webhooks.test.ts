@@ -152,7 +152,7 @@ describe('the webhook screens', function () {
       await type(fresh.page, 'URL', receiver.url);
       await type(fresh.page, 'Name', 'Billing sync');
       await fresh.page.getByRole('checkbox', { name: 'issue.created' }).click();
-      await fresh.page.getByRole('button', { name: 'Create and send test' }).click();
+      await fresh.page.getByRole('button', { name: 'Create and send test event' }).click();
       await fresh.page.getByText('Test succeeded').waitFor();
       await receiver.receives(1);
       const { clicks, fields } = await fresh.page.evaluate(
@@ -198,7 +198,7 @@ describe('the webhook screens', function () {
     await page.getByRole('option', { name: 'High' }).click();
     await page.keyboard.press('Escape');
     await page.getByText('This webhook would receive 1 of the last 3 events.').waitFor();
-    await page.getByText('Not sent: priority is "Low", not "High"').waitFor();
+    await page.getByText('Would not be sent: priority is "Low", not "High"').waitFor();
     await page.getByRole('button', { name: 'Show verification code' }).click();
     await page.getByText('function isGenuine').waitFor();
     await assertAccessible(page, 'the form');
@@ -253,7 +253,7 @@ describe('the webhook screens', function () {
     await picture(page, 'webhook-test');
     await assertFitsPhone(page);
     receiver.answering(404);
-    await page.getByText('Show request').click();
+    await page.getByText('Request to send').click();
     await page.getByRole('button', { name: 'Edit data' }).click();
     const data = page.getByRole('textbox', { name: 'data', exact: true });
     await data.fill('{ "issue": { "title": "no id" } }');
@@ -312,7 +312,8 @@ describe('the webhook screens', function () {
       .getByText(`A manual retry was not made at ${unmade.at.toISOString()}: the webhook is inactive.`)
       .waitFor();
     await page.keyboard.press('ArrowDown');
-    await panel().getByText('Not sent.').waitFor();
+    await panel().getByText('Not sent: priority is').waitFor();
+    await panel().getByRole('link', { name: 'Edit filters' }).waitFor();
     await page.keyboard.press('ArrowUp');
     await panel().getByText('Delivered:').waitFor();
     await panel().getByRole('link', { name: 'Open full page' }).click();
@@ -345,13 +346,34 @@ describe('the webhook screens', function () {
     assert.equal(args[args.indexOf('--data-binary') + 1], request?.body.toString());
   });
 
-  it('poll if the live channel is blocked', async () => {
+  it('offer to activate the webhook of a delivery that was skipped while it was inactive', async () => {
+    const id = await webhook({ active: false });
+    await publish();
+    await at.go(`${LIST}/${id}`);
+    await log().filter({ hasText: 'skipped' }).getByRole('link').click();
+    await panel().getByText('Not sent: the webhook was inactive.').waitFor();
+    await assertAccessible(page, 'a skipped delivery of an inactive webhook');
+    await assertFitsPhone(page);
+    await panel().getByRole('button', { name: 'Activate webhook' }).click();
+    await page.getByText('Webhook inactive').waitFor({ state: 'detached' });
+    await panel().getByRole('button', { name: 'Activate webhook' }).waitFor({ state: 'detached' });
+    assert.equal(await panel().getByRole('link', { name: 'Edit filters' }).count(), 0);
+  });
+
+  it('poll the first pages of the log if the live channel is blocked', async () => {
     const id = await webhook();
     await page.routeWebSocket(/\/ws/, (socket) => socket.close());
     await at.go(`${LIST}/${id}`);
     await page.getByText('updates every 3 s').waitFor();
     await publish();
     await log().filter({ hasText: 'succeeded' }).waitFor();
+    await withHistory(world, id, [{ ago: 1, succeeded: 110, failed: 0, tookMs: 10 }]);
+    await page.reload();
+    await eventually('all pages are loaded', async () => {
+      await log().last().scrollIntoViewIfNeeded();
+      return (await log().count()) === 111;
+    });
+    await page.getByText('not updated').waitFor();
   });
 
   it('recover after a lost network, with every delivery once', async () => {
@@ -391,7 +413,7 @@ describe('the webhook screens', function () {
     await publish('issue.created', { key: 'OTHER-2' });
     await at.go(`${LIST}/${id}`);
     await eventually('both deliveries are listed', async () => (await log().count()) === 2);
-    await page.getByLabel('Search by text, ID or key').fill('FIRST');
+    await page.getByLabel('Search by ID, issue key').fill('FIRST');
     await page.waitForURL(/text=FIRST/);
     await eventually('one delivery is left', async () => (await log().count()) === 1);
     await page.getByRole('button', { name: 'Status' }).click();

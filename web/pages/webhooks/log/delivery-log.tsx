@@ -1,6 +1,7 @@
 import { Button, Group, Text, Title } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, type InfiniteData } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import type { Paged } from '../../../api/pages.ts';
 import { EmptyState, ErrorState } from '../../../components/states.tsx';
 import { LoadMore } from '../../../components/load-more.tsx';
 import { ListSkeleton } from '../../../components/page-states.tsx';
@@ -9,6 +10,7 @@ import { deliveriesQuery, type Delivery, type Webhook } from '../parts/queries.t
 import { withChange, type LogSearch } from '../search.ts';
 import { DeliveryPanel } from './delivery-panel.tsx';
 import { DeliveryRow } from './delivery-row.tsx';
+import { eventAsCurl } from './example.ts';
 import { LogFilters } from './log-filters.tsx';
 import classes from './log.module.css';
 import { startOfSpan } from './spans.ts';
@@ -32,20 +34,19 @@ export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
   const search = routeApi.useSearch();
   const navigate = routeApi.useNavigate();
   const log = useLog(webhook.id, search, isLive);
-  const rows = log.data ?? [];
+  const { rows, isPollable } = log.data ?? NOTHING;
   const open = (id: string | undefined) =>
     void navigate({
       search: (before) => withChange(before, { delivery: id }),
       replace: search.delivery !== undefined,
       resetScroll: false,
     });
-  const isFiltered = Boolean(search.status ?? search.event ?? search.span ?? search.text);
   return (
     <section aria-label="Delivery log">
       <Group justify="space-between" mb="xs">
         <Title order={2}>Deliveries</Title>
         <Group gap="sm">
-          <LiveIndicator isLive={isLive} />
+          <LiveIndicator updates={isLive ? 'live' : isPollable ? 'polled' : 'none'} />
           {onRecover ? (
             <Button variant="default" size="xs" onClick={onRecover}>
               Recover…
@@ -63,7 +64,7 @@ export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
           onRetry={() => void log.refetch()}
         />
       ) : rows.length === 0 ? (
-        <EmptyLog isFiltered={isFiltered} webhook={webhook} />
+        <EmptyLog search={search} webhook={webhook} />
       ) : (
         <ul className={classes['rows']} aria-label="Deliveries">
           {rows.map((row) => (
@@ -93,10 +94,20 @@ function useLog(webhookId: string, { status, event, span, text }: LogSearch, isL
   });
   return useInfiniteQuery({
     ...deliveriesQuery(webhookId, { status, event, span, text }, filters),
+    select: shownLog,
     placeholderData: (before) => before,
-    refetchInterval: ({ state: { data } }) =>
-      !isLive && (data?.pages.length ?? 0) <= MAX_REFRESHED_PAGES ? POLL_MS : false,
+    refetchInterval: ({ state: { data } }) => (!isLive && canPoll(data?.pages) ? POLL_MS : false),
   });
+}
+
+const NOTHING = { rows: [], isPollable: true };
+
+function shownLog({ pages }: InfiniteData<Paged<Delivery>>) {
+  return { rows: pages.flatMap((page) => page.data), isPollable: canPoll(pages) };
+}
+
+function canPoll(pages: readonly unknown[] = []): boolean {
+  return pages.length <= MAX_REFRESHED_PAGES;
 }
 
 /** Returns the delivery above or below the open one; the open one itself at the ends of the list. */
@@ -105,23 +116,28 @@ function neighbour(rows: readonly Delivery[], id: string | undefined, by: -1 | 1
   return rows[index + by]?.id ?? id;
 }
 
-function LiveIndicator({ isLive }: { isLive: boolean }) {
+const INDICATORS = {
+  live: { tone: 'moving', label: 'live', hint: 'Changes appear immediately' },
+  polled: {
+    tone: 'waiting',
+    label: `updates every ${POLL_MS / 1_000} s`,
+    hint: `Changes appear within ${POLL_MS / 1_000} seconds`,
+  },
+  none: { tone: 'off', label: 'not updated', hint: 'Reload the page to update the log' },
+} as const;
+
+function LiveIndicator({ updates }: { updates: keyof typeof INDICATORS }) {
+  const { tone, label, hint } = INDICATORS[updates];
   return (
-    <Text
-      span
-      size="sm"
-      c="dimmed"
-      className={classes['live']}
-      title={isLive ? 'Changes appear immediately' : 'Changes appear within 3 seconds'}
-    >
-      <Dot tone={isLive ? 'moving' : 'waiting'} /> {isLive ? 'live' : 'updates every 3 s'}
+    <Text span size="sm" c="dimmed" className={classes['live']} title={hint}>
+      <Dot tone={tone} /> {label}
     </Text>
   );
 }
 
-function EmptyLog({ isFiltered, webhook }: { isFiltered: boolean; webhook: Webhook }) {
+function EmptyLog({ search, webhook }: { search: LogSearch; webhook: Webhook }) {
   const navigate = routeApi.useNavigate();
-  if (isFiltered) {
+  if (search.status ?? search.event ?? search.span ?? search.text) {
     return (
       <EmptyState
         title="No matching deliveries"
@@ -131,18 +147,20 @@ function EmptyLog({ isFiltered, webhook }: { isFiltered: boolean; webhook: Webho
           </Button>
         }
       >
-        Search matches the beginning of IDs, event kinds, titles and names.
+        Change or clear the filters.
+        {search.text
+          ? ' Search matches the beginnings of IDs, issue keys, event kinds, titles and names.'
+          : null}
       </EmptyState>
     );
   }
   const [first] = webhook.events;
   return (
-    <EmptyState title="No deliveries yet" example={exampleFor(first?.event ?? 'issue.created')}>
+    <EmptyState
+      title="No deliveries yet"
+      example={eventAsCurl(location.origin, first?.event ?? 'issue.created')}
+    >
       Each subscribed event appears here with its request and response. To send an event:
     </EmptyState>
   );
-}
-
-function exampleFor(event: string): string {
-  return `npx baton event send --event ${event} --sample`;
 }

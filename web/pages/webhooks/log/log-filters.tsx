@@ -79,8 +79,8 @@ function SearchField({ text, onChange }: { text: string; onChange: (text: string
   const search = useDebouncedCallback(onChange, DEBOUNCE_MS);
   return (
     <TextInput
-      aria-label="Search by text, ID or key"
-      placeholder="Text, ID or key…"
+      aria-label="Search by ID, issue key, title or name"
+      placeholder="ID, issue key, title or name…"
       leftSection={<IconSearch size={16} aria-hidden />}
       className={classes['search'] ?? ''}
       maxLength={MAX_SEARCH_LENGTH}
