@@ -114,6 +114,7 @@ function matches(webhook: Webhook, { text, status }: WebhookListSearch): boolean
 }
 
 function NoMatches() {
+  const { text } = routeApi.useSearch();
   return (
     <EmptyState
       title="No matching webhooks"
@@ -123,7 +124,7 @@ function NoMatches() {
         </ButtonLink>
       }
     >
-      Search looks in names, URLs and events.
+      Change or clear the filters.{text ? ' Search looks in names, URLs and events.' : null}
     </EmptyState>
   );
 }

@@ -117,7 +117,7 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
 function forecast(found: number): string {
   if (found === 0) return 'No deliveries match.';
   const deliveries = plural(found, 'delivery', 'deliveries');
-  return `Baton will send ${deliveries}, increasing the rate gradually. Each starts its retries again.`;
+  return `Baton will send ${deliveries}, increasing the rate gradually. Each delivery gets all its retries again.`;
 }
 
 type RecoveryRequest = { since: string; statuses: Recoverable[] };

@@ -83,7 +83,11 @@ function samplesJudged(events: readonly Subscription[]): Verdict[] {
   });
 }
 
-const VERDICT_LABELS = { send: 'would be sent', skip: 'not sent', unsubscribed: 'not subscribed' } as const;
+const VERDICT_LABELS = {
+  send: 'would be sent',
+  skip: 'would not be sent',
+  unsubscribed: 'not subscribed',
+} as const;
 
 function VerdictRow({ verdict: { event, at, about, verdict, reason } }: { verdict: Verdict }) {
   return (
@@ -98,7 +102,9 @@ function VerdictRow({ verdict: { event, at, about, verdict, reason } }: { verdic
           {about}
         </span>
       ) : null}
-      <span className={classes['reason']}>{reason ? `Not sent: ${reason}` : VERDICT_LABELS[verdict]}</span>
+      <span className={classes['reason']}>
+        {reason ? `Would not be sent: ${reason}` : VERDICT_LABELS[verdict]}
+      </span>
     </li>
   );
 }

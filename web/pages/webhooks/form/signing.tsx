@@ -54,6 +54,12 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
           />
         </div>
         <SecretPart draft={draft} error={errors['secret']} change={change} />
+        {hasSecret && (draft.secretMode === 'generate' || draft.secretMode === 'paste') ? (
+          <Text size="sm" c="dimmed">
+            Saving replaces the old secret immediately. To sign with both for a time, use “Rotate secret” on
+            the page of the webhook.
+          </Text>
+        ) : null}
         {hasSecretAfterSave ? null : (
           <Callout tone="held" title="Requests are not signed">
             The receiver cannot verify that requests come from Baton.

@@ -52,7 +52,7 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
           {webhook ? 'Save' : 'Create webhook'}
         </Button>
         <Button type="submit" value="test" loading={pending}>
-          {webhook ? 'Save and send test event' : 'Create and send test'}
+          {webhook ? 'Save and send test event' : 'Create and send test event'}
         </Button>
         {webhook ? (
           <ButtonLink

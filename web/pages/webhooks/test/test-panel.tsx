@@ -78,7 +78,7 @@ export function TestPanel({ webhook, onClose }: { webhook: Webhook; onClose: () 
         </Group>
         <div aria-live="polite">{last ? <TestResult webhookId={webhook.id} test={last} /> : null}</div>
         <details className={classes['exact']} open={!last}>
-          <summary>Show request</summary>
+          <summary>Request to send</summary>
           {draft.data ? (
             <RequestSide request={draft.data.request} name="Request preview">
               <DataPart

@@ -38,7 +38,7 @@ export function TestResult({ webhookId, test }: { webhookId: string; test: TestS
           to="/settings/integrations/webhooks/$webhookId/deliveries/$deliveryId"
           params={{ webhookId, deliveryId: attempt.delivery_id }}
         >
-          View in log
+          Open delivery
         </TextLink>
       </Group>
       <Exchange attempt={attempt} />
