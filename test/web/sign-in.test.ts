@@ -41,7 +41,7 @@ describe('a sign-in in the browser', () => {
 
   it('reports an error of the identity provider', async () => {
     await at.go('/sign-in?problem=not_invited');
-    await at.page.getByText('You are not a member of this workspace.').waitFor();
+    await at.page.getByText('You are not a member of any workspace.').waitFor();
     await assertAccessible(at.page, 'the sign-in page with a problem');
   });
 
@@ -124,6 +124,6 @@ describe('a sign-in with an OpenID provider in the browser', () => {
     await page.getByText('Sign-in was cancelled').waitFor();
     provider.signsIn('stranger', { email: 'stranger@example.com', email_verified: true });
     await continueWithAcme();
-    await page.getByText('You are not a member of this workspace.').waitFor();
+    await page.getByText('You are not a member of any workspace.').waitFor();
   });
 });

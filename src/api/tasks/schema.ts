@@ -37,7 +37,7 @@ export const rerunRequest = z
     from_step: text({ least: 1, most: MAX_STEP_NAME_LENGTH })
       .optional()
       .describe(
-        'Name of the first step to run again, with all steps after it; default: the first step that is not completed',
+        'Name of the first step to run again, with all steps that depend on it; default: the first step that is not completed',
       ),
   })
   .meta({ id: 'RerunRequest' });

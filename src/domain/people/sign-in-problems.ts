@@ -11,7 +11,7 @@ export const SIGN_IN_PROBLEMS = {
     'The identity provider returned an invalid response. Try again, or ask an admin to check the log.',
   email_not_verified:
     'The identity provider has not verified your e-mail address. Verify it there, then try again.',
-  not_invited: 'You are not a member of this workspace. Ask an admin to invite your e-mail address.',
+  not_invited: 'You are not a member of any workspace. Ask an admin to invite your e-mail address.',
   linked_otherwise:
     'Your e-mail address is linked to another account at the identity provider. Ask an admin to remove you and invite you again.',
   rate_limited: 'Too many sign-in attempts from your network. Wait a minute, then try again.',

@@ -13,9 +13,9 @@ export type RerunSelection = { from: string; kept: string[] };
 
 /**
  * Selects the steps of an ended run that a rerun keeps. The rerun starts from the step `from`; by default from the
- * first step that is not completed, or from the first step if all are completed. It repeats that step, all steps after
- * it, direct or indirect, and all steps that were not completed, and keeps the rest. Returns null if the plan has no
- * step of that name.
+ * first step that is not completed, or from the first step if all are completed. It repeats that step, all steps that
+ * depend on it, directly or indirectly, and all steps that were not completed, and keeps the rest. Returns null if the
+ * plan has no step of that name.
  */
 export function selectRerunSteps(
   plan: Plan,

@@ -69,8 +69,8 @@ function RerunDialog({ run, onClose }: { run: Run; onClose: () => void }) {
     >
       <Stack gap="sm">
         <Text size="sm">
-          Starts a new run. It repeats the selected step, all steps after it, and all incomplete steps. It
-          keeps the results of the others.
+          Starts a new run. It repeats the selected step, all steps that depend on it, and all incomplete
+          steps. It keeps the results of the others.
           {run.callback.url === null ? '' : ' The result is sent to the same callback URL.'}
         </Text>
         {run.steps.length > 0 ? (

@@ -90,7 +90,7 @@ function Facts({ run }: { run: Run }) {
             {run.reruns.map((again, index) => (
               <span key={again.execution_id}>
                 {index > 0 ? ', ' : ''}
-                <RunLink id={again.execution_id}>{again.state}</RunLink>
+                <RunLink id={again.execution_id}>{`rerun ${index + 1} (${again.state})`}</RunLink>
               </span>
             ))}
           </dd>

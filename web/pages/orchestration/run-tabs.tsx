@@ -26,7 +26,7 @@ export function RunTabs({ run, events }: { run: Run; events: readonly FeedEvent[
           <Tabs.Tab value="messages">Messages{countOf(messages.length)}</Tabs.Tab>
           <Tabs.Tab value="output">Output</Tabs.Tab>
           <Tabs.Tab value="documents">Documents</Tabs.Tab>
-          <Tabs.Tab value="calls">Calls{countOf(run.usage?.model_calls ?? 0)}</Tabs.Tab>
+          <Tabs.Tab value="calls">Calls</Tabs.Tab>
           <Tabs.Tab value="errors">Errors{countOf(run.errors.length)}</Tabs.Tab>
           <Tabs.Tab value="callback">Callback</Tabs.Tab>
           <Tabs.Tab value="events">Events{countOf(events.length)}</Tabs.Tab>

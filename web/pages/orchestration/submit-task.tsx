@@ -148,7 +148,7 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
         />
         <Textarea
           label="Metadata"
-          description={`JSON object, up to ${MAX_METADATA_BYTES / 1024} KiB. Add “rehearsal” to simulate the run`}
+          description={`JSON object, up to ${MAX_METADATA_BYTES / 1024} KiB. Add "rehearsal": { "step_ms": 5000 } to simulate the run`}
           placeholder='{ "order": "A-17" }'
           autosize
           minRows={2}

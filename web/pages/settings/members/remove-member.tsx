@@ -58,7 +58,7 @@ export function RemoveMember({ member, onClose }: { member: Member; onClose: () 
 
 function Keys({ keys }: { keys: readonly Key[] }) {
   return (
-    <DataTable label="Their API keys" columns={['API key', 'Key', 'Last used']}>
+    <DataTable label="Their API keys" columns={['Name', 'Key', 'Last used']}>
       {keys.map((key) => (
         <tr key={key.id}>
           <td>

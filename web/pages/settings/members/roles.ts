@@ -4,6 +4,6 @@ import type { Role } from '../../../../src/domain/people/access.ts';
 export const ROLE_DESCRIPTIONS: Readonly<Record<Role, string>> = {
   viewer: 'can view everything except keys, secrets, invitations and the audit log',
   member: 'viewer who can also submit and control tasks',
-  admin: 'member who can also manage webhooks, keys, projects and members',
-  owner: 'can manage everything',
+  admin: 'member who can also manage webhooks, keys, projects and members, and read the audit log',
+  owner: 'admin who can also manage owners',
 };
