@@ -1,6 +1,6 @@
 /** The first lines of a page that is made from code. `source` is what it follows from. */
 export function pageHead(title: string, source: string): string {
-  return `# ${title}\n\n<!-- Made by \`node dev/docs/main.ts\` from ${source}: change that, not this page. -->\n`;
+  return `# ${title}\n\n<!-- Made by \`node_modules/.bin/node dev/docs/main.ts\` from ${source}: change that, not this page. -->\n`;
 }
 
 /** A Markdown table; a cell may contain anything but line ends. */
