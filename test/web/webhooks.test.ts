@@ -198,7 +198,7 @@ describe('the webhook screens', function () {
     await page.getByRole('option', { name: 'High' }).click();
     await page.keyboard.press('Escape');
     await page.getByText('This webhook would receive 1 of the last 3 events.').waitFor();
-    await page.getByText('Would not be sent: priority is "Low", not "High"').waitFor();
+    await page.getByText('would not be sent: priority is "Low", not "High"').waitFor();
     await page.getByRole('button', { name: 'Show verification code' }).click();
     await page.getByText('function isGenuine').waitFor();
     await assertAccessible(page, 'the form');

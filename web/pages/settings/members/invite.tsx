@@ -69,10 +69,8 @@ export function Invite({ onClose }: { onClose: () => void }) {
             <Select
               label="Role"
               allowDeselect={false}
-              data={rolesToInvite(me.role ?? 'viewer').map((role) => ({
-                value: role,
-                label: `${role} – ${ROLE_DESCRIPTIONS[role]}`,
-              }))}
+              data={rolesToInvite(me.role ?? 'viewer')}
+              renderOption={({ option: { value } }) => `${value} – ${ROLE_DESCRIPTIONS[value as Role]}`}
               {...form.getInputProps('role')}
             />
             <FormFooter submitLabel="Create invitation" isSending={isSending} problem={problem} />

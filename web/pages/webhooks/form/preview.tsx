@@ -103,7 +103,8 @@ function VerdictRow({ verdict: { event, at, about, verdict, reason } }: { verdic
         </span>
       ) : null}
       <span className={classes['reason']}>
-        {reason ? `Would not be sent: ${reason}` : VERDICT_LABELS[verdict]}
+        {VERDICT_LABELS[verdict]}
+        {reason ? `: ${reason}` : null}
       </span>
     </li>
   );
