@@ -95,6 +95,7 @@ const SCREENS: readonly Screen[] = [
     address: RUN,
     path: runOf('paused'),
     shows: text('Paused by'),
+    open: (page) => page.getByRole('tab', { name: /^Events \(/ }).waitFor(),
     picture: 'run-paused',
   },
   {
