@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
+import { EngineUnavailable } from '../../src/temporal/task-control.ts';
 import { projectAttribute, stateAttribute } from '../../src/temporal/task-messages.ts';
 import { useModels } from '../agents/model-world.ts';
 import { saidIn, turnOf, type Script } from '../support/model-server.ts';
@@ -8,6 +9,11 @@ import { eventually } from '../support/eventually.ts';
 
 const me = { by: 'key:test' };
 const QUESTION = { question: 'May I?' };
+
+/** A caller sends a command again that got a 503. */
+function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof EngineUnavailable)) throw error;
+}
 
 /**
  * Runs that continue as new executions from a history of some dozens of events. The limits of real runs are in
@@ -24,7 +30,7 @@ describe('a run with a long history', function () {
   /** Pauses a paused run, which changes nothing, until it has had `count` executions. */
   async function pauseUntilContinued(id: string, count: number) {
     await eventually(`${count} executions`, async () => {
-      await world.runs.control.pause(id, me);
+      await world.runs.control.pause(id, me).catch(ignoreUnavailable);
       return (await executionsOf(world.runs, id)).length >= count;
     });
   }
@@ -129,6 +135,26 @@ describe('a run with a long history', function () {
     const [, second] = world.asked(id);
     assert.ok(second);
     assert.match(saidIn(second), /only on Monday/);
+  });
+
+  it('does not keep its worker from shutting down while it follows an agent, nor after its end', async () => {
+    const ids: string[] = [];
+    for (const _ of ['answered', 'terminated']) {
+      const id = await world.play(asking, { historyEvents: 30 });
+      await world.runs.reaches(id, 'paused');
+      await pauseUntilContinued(id, 2);
+      await eventually('the agent is followed', async () => {
+        const { raw } = await world.runs.client.workflow.getHandle(id).describe();
+        return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'followAgent');
+      });
+      ids.push(id);
+    }
+    const [answered = '', terminated = ''] = ids;
+    await world.runs.client.workflow.getHandle(terminated).terminate('enough');
+    await world.runs.restartWorker();
+    await world.runs.control.continue(answered, me);
+    await world.runs.reaches(answered, 'completed');
+    await world.runs.reaches(terminated, 'cancelled');
   });
 
   for (const how of ['cancel', 'terminate'] as const) {
