@@ -6,8 +6,17 @@ import type { ServicesForTests } from './services.ts';
 export type ToLane = { file: string } | { end: true };
 /** What a lane sends: that it is ready, or the outcome of its file. */
 export type FromLane = { ready: true } | Outcome;
-/** The outcome of a test file: counts, the titles of failed tests, and the time spent in hooks in milliseconds. */
-export type Outcome = { passed: number; skipped: number; failed: string[]; setUpMs: number };
+/**
+ * The outcome of a test file: counts, the titles of failed tests, and the time spent in hooks in milliseconds. `isStuck`: the
+ * process could not close its shared resources, and ends.
+ */
+export type Outcome = {
+  passed: number;
+  skipped: number;
+  failed: string[];
+  setUpMs: number;
+  isStuck?: boolean;
+};
 
 /** A process that runs test files one after another. */
 export type LaneProcess = {

@@ -90,9 +90,9 @@ class Run {
           this.cutOff.push(file);
           break;
         }
-        const outcome = 'broken' in result ? brokenOutcome(file, result.broken) : result.outcome;
+        const outcome: Outcome = 'broken' in result ? brokenOutcome(file, result.broken) : result.outcome;
         this.#record({ file, ms: performance.now() - began, ...outcome }, result.output);
-        if ('broken' in result) lane = await start();
+        if ('broken' in result || outcome.isStuck) lane = await start();
       }
       const { how, output } = await lane.close();
       if (output !== '') console.log(output);

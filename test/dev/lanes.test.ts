@@ -16,6 +16,10 @@ const FILES = {
   crashing: `it('crashes', () => process.exit(3));`,
   leaking: `import { createServer } from 'node:net';
   it('listens', () => new Promise((resolve) => createServer().listen(0, resolve)));`,
+  stuck: `import { sharedInLane } from '${SHARED}';
+  const shared = sharedInLane(async () => 1, () => new Promise(() => setInterval(() => {}, 1_000)));
+  it('starts it', () => shared());
+  it('fails', () => { throw new Error('on purpose'); });`,
   sharing: `import { sharedInLane } from '${SHARED}';
   let started = 0;
   const shared = sharedInLane(async () => ++started, async (number) => console.log('closed', number));
@@ -82,6 +86,16 @@ describe('a lane of tests', () => {
     const { how, output } = await one.close();
     assert.equal(how, 'code 1');
     assert.match(output, /left something open: TCPServerWrap\n {2}\S+leaking\.ts: TCPServerWrap$/);
+  });
+
+  it('ends if its shared resources do not close after a file with a failed test', async () => {
+    const one = await lane();
+    const result = await one.run(file('stuck'));
+    assert.ok('outcome' in result);
+    const { passed, failed, isStuck } = result.outcome;
+    assert.deepEqual([passed, isStuck], [1, true]);
+    assert.deepEqual(failed, ['fails', `${file('stuck')} did not close its shared resources`]);
+    assert.equal((await one.close()).how, 'code 1');
   });
 
   it('closes shared resources after a file with a failed test', async () => {

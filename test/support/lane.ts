@@ -19,6 +19,8 @@ const OPTIONS = {
   color: process.env['FORCE_COLOR'] === '1',
   ...(grep === undefined ? {} : { grep }),
 };
+/** How many times the limit of leaks it may take to close the shared resources. */
+const CLOSE_LIMITS = 4;
 /** The resources that each file has left open, for the message of a leak. */
 const leftOpen = new Map<string, string[]>();
 
@@ -26,9 +28,9 @@ const leftOpen = new Map<string, string[]>();
 const atStart = openResources();
 
 process.env['NODE_ENV'] = 'test';
-const send = (message: FromLane) => process.send?.(message);
+const send = (message: FromLane, sent = () => {}) => process.send?.(message, sent);
 process.on('message', (message: ToLane) => {
-  if ('file' in message) void runFile(message.file).then(send);
+  if ('file' in message) void runFile(message.file).then(report);
   else void end();
 });
 send({ ready: true });
@@ -45,9 +47,23 @@ async function runFile(file: string): Promise<Outcome> {
   }
   const outcome = await outcomeOf(mocha);
   // A failed test may have left a shared service in any state: the next file gets a new one.
-  if (outcome.failed.length > 0) await closeShared();
+  const isStuck = outcome.failed.length > 0 && !(await closesShared());
   leftOpen.set(file, newIn(openResources(), before));
-  return outcome;
+  if (!isStuck) return outcome;
+  return { ...outcome, failed: [...outcome.failed, `${file} did not close its shared resources`], isStuck };
+}
+
+function report(outcome: Outcome): void {
+  send(outcome, outcome.isStuck ? () => process.exit(1) : undefined);
+}
+
+/** Closes the shared resources. Returns false if that takes too long: a failed test may have left a worker that hangs. */
+async function closesShared(): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), CLOSE_LIMITS * Number(leakLimitMs));
+  const isClosed = await Promise.race([closeShared().then(() => true), late.promise]);
+  clearTimeout(timer);
+  return isClosed;
 }
 
 async function outcomeOf(mocha: Mocha): Promise<Outcome> {
@@ -67,7 +83,7 @@ async function outcomeOf(mocha: Mocha): Promise<Outcome> {
 }
 
 async function end(): Promise<void> {
-  await closeShared();
+  if (!(await closesShared())) console.error('The shared resources of the tests did not close');
   process.disconnect?.();
   setTimeout(() => {
     const open = newIn(openResources(), atStart).join(', ') || 'unnamed';
