@@ -15,6 +15,7 @@ import { errorResponses } from './http/error-responses.ts';
 import { createIdempotency } from './http/idempotency.ts';
 import { createRateLimiter } from '../domain/common/rate-limiter.ts';
 import { requestId } from './http/request-state.ts';
+import { requireReadableTarget } from './http/request-target.ts';
 import type { Route } from './http/route.ts';
 import { traceRequests } from './http/trace-requests.ts';
 import { createRouter } from './http/router.ts';
@@ -59,6 +60,7 @@ export function createApp(deps: Dependencies): Koa {
   });
   const app = new Koa();
   app.use(requestId);
+  app.use(requireReadableTarget);
   app.use(clientAddresses(deps.trustedProxies));
   app.use(accessLog(deps.log, deps.onRequest));
   if (deps.traceRequest) app.use(traceRequests(deps.traceRequest));

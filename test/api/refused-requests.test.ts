@@ -43,6 +43,25 @@ describe('a request that the HTTP parser rejects', () => {
   }
 });
 
+/** Node accepts these targets, but they have no path. */
+describe('a request whose target has no readable path', () => {
+  const world = useWorld();
+
+  for (const target of ['http://[/api/v1/tasks', 'http://a:b/', '//a@[#b', 'http://?a']) {
+    it(`receives a problem, and the process continues: ${target}`, async () => {
+      const { hostname, port } = new URL(world.api.url);
+      const socket = connect({ host: hostname, port: Number(port) });
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+      const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+      assert.ok(head.startsWith('HTTP/1.1 400 '), head);
+      const problem = JSON.parse(body);
+      assert.deepEqual([problem.status, problem.code], [400, 'bad_request']);
+      assert.ok(head.includes(`X-Request-Id: ${problem.request_id}`));
+      assert.equal((await world.send('GET', '/health/live')).status, 200);
+    });
+  }
+});
+
 describe('a request that does not end', () => {
   /** Starts a server with short timeouts, sends half of a body, and returns the response. */
   async function exchange(onRequest: (response: ServerResponse) => void): Promise<string> {
