@@ -63,6 +63,36 @@ export function withoutSignatures(headers: Headers): Headers {
   return maskHeaders(headers, SIGNATURE_HEADERS);
 }
 
+/** The parts of a response that are stored and shown. */
+type Shown = { headers: Record<string, string> | null; body: string | null };
+
+/** Shorter values would also match ordinary text. */
+const SHORTEST_MASKED = 6;
+
+/** Returns a response without the secret of its request (`sent`), which error pages of receivers may repeat. */
+export function withoutRepeatedSecret(response: Shown, sent: Headers): Shown {
+  return withoutValues(response, [sent[SECRET_HEADER] ?? '']);
+}
+
+/** Returns a response without the signatures of its request, for the readers of {@link withoutSignatures}. */
+export function withoutRepeatedSignatures(response: Shown, sent: Headers): Shown {
+  const values = SIGNATURE_HEADERS.flatMap((name) => sent[name]?.split(' ') ?? []);
+  // Without the algorithm or version in front.
+  return withoutValues(
+    response,
+    values.map((value) => value.replace(/^(sha256=|v1,)/, '')),
+  );
+}
+
+function withoutValues({ headers, body }: Shown, values: readonly string[]): Shown {
+  const hidden = values
+    .filter((value) => value.length >= SHORTEST_MASKED)
+    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]);
+  const masked = (text: string) => hidden.reduce((left, value) => left.replaceAll(value, MASKED), text);
+  const entries = headers && Object.entries(headers).map(([name, value]) => [name, masked(value)]);
+  return { headers: entries && Object.fromEntries(entries), body: body && masked(body) };
+}
+
 function maskHeaders(headers: Headers, names: readonly string[]): Headers {
   const masked = Object.entries(headers).map(([name, value]) => [
     name,

@@ -83,6 +83,29 @@ describe('deliveries', () => {
     assert.equal(seen['x-service-delivery'], id);
   });
 
+  it('contain no secret, and for viewers no signature, even if the receiver repeats its request', async () => {
+    receiver.answering(({ headers }, response) => {
+      const repeated = String(headers['x-webhook-secret']);
+      response.writeHead(200, { 'X-Repeated': repeated }).end(JSON.stringify(headers));
+      return undefined;
+    });
+    const secret = 'a-secret-that-is-never-"shown"';
+    const hook = await webhook({ secret, include_secret_header: true, standard_webhooks: true });
+    await publish();
+    const { id } = await delivered(hook, is('succeeded'));
+    const { attempts } = await detail(id);
+    assert.equal(attempts[0].response.headers['x-repeated'], '********');
+    assert.ok(!JSON.stringify(attempts[0].response).includes('never-'));
+    const [request] = await receiver.receives(1);
+    const signature = String(request?.headers['x-service-signature']);
+    assert.ok(attempts[0].response.body.includes(signature));
+    const viewer = world.as(await addPerson(world, await world.signIn(), 'viewer'));
+    const { text } = await world.send('GET', `/api/v1/deliveries/${id}`, viewer);
+    for (const name of ['x-service-signature', 'webhook-signature']) {
+      assert.ok(!text.includes(String(request?.headers[name]).slice(-40)), name);
+    }
+  });
+
   it('carry the time of events of any year', async () => {
     const hook = await webhook();
     for (const timestamp of [

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
+import { eventually } from '../support/eventually.ts';
+import { addPerson } from '../support/people.ts';
 import { useWorld } from '../support/world.ts';
 
 describe('the task API', () => {
@@ -77,6 +79,25 @@ describe('the task API', () => {
     assert.equal(log.data.length, 1);
     assert.equal(log.data[0].request_body, request?.body.toString());
     assert.ok(!JSON.stringify(log).includes(secret));
+  });
+
+  it('shows viewers no signature of a callback, even if the receiver repeats it', async () => {
+    receiver.answering(({ headers }, response) => {
+      response.end(JSON.stringify(headers));
+      return undefined;
+    });
+    const { json: submitted } = await world.submit({ callback_url: receiver.url });
+    const path = `/api/v1/tasks/${submitted.execution_id}`;
+    const repeated = await eventually('the attempt is recorded', async () => {
+      const { json } = await world.send('GET', `${path}/callbacks`);
+      return json.data[0]?.response_body ?? null;
+    });
+    const signature = JSON.parse(repeated)['x-service-signature'];
+    assert.match(signature, /^sha256=[0-9a-f]{64}$/);
+    const viewer = world.as(await addPerson(world, await world.signIn(), 'viewer'));
+    const { text, json } = await world.send('GET', `${path}/callbacks`, viewer);
+    assert.equal(json.data[0].response_status, 200);
+    assert.ok(!text.includes(signature.slice('sha256='.length)));
   });
 
   it('holds the response to Prefer: wait until the state changes', async () => {

@@ -13,7 +13,7 @@ import {
 import type { OutboundClient } from '../../outbound/attempt.ts';
 import { OutboundFailure } from '../../outbound/failure.ts';
 import type { AttemptToTrace, Traces } from '../../outbound/traces.ts';
-import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts';
+import { loggedHeaders, webhookHeaders, withoutRepeatedSecret } from '../../outbound/webhook-request.ts';
 import type { Relay } from './relay.ts';
 
 /** Dependencies of {@link post}. */
@@ -69,7 +69,7 @@ export async function post(
     completed_at: attempt.now().toISOString(),
     url: endpoint.url,
     request_headers: loggedHeaders(headers),
-    ...outcomeOf(record),
+    ...outcomeOf(record, headers),
   };
 }
 
@@ -127,12 +127,17 @@ function signingOf({ openSecret }: PostDependencies, endpoint: WebhookTarget, no
   };
 }
 
-function outcomeOf({ outcome, response, failure, message, address, timings, duration_ms }: AttemptRecord) {
+function outcomeOf(
+  { outcome, response, failure, message, address, timings, duration_ms }: AttemptRecord,
+  sent: Record<string, string>,
+) {
+  const received = { headers: response?.headers ?? null, body: storableBody(response) };
+  const { headers, body } = withoutRepeatedSecret(received, sent);
   return {
     succeeded: outcome === 'succeeded',
     response_status: response?.status ?? null,
-    response_headers: response?.headers ?? null,
-    response_body: storableBody(response),
+    response_headers: headers,
+    response_body: body,
     response_truncated: response?.truncated ?? null,
     failure,
     message,

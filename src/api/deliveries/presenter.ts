@@ -1,5 +1,5 @@
 import type { AttemptRow, DeliveryRow, EventOfDelivery } from '../../database/webhooks/deliveries.ts';
-import { withoutSignatures } from '../../outbound/webhook-request.ts';
+import { withoutRepeatedSignatures, withoutSignatures } from '../../outbound/webhook-request.ts';
 import { presentListed } from '../../domain/webhooks/delivery-view.ts';
 
 /**
@@ -8,6 +8,8 @@ import { presentListed } from '../../domain/webhooks/delivery-view.ts';
  */
 export function presentAttempt(row: AttemptRow, body: string | null, signed: boolean) {
   const status = row.response_status ?? null;
+  const stored = { headers: row.response_headers ?? null, body: row.response_body ?? null };
+  const response = signed ? stored : withoutRepeatedSignatures(stored, row.request_headers);
   return {
     number: row.number,
     trigger: row.trigger,
@@ -23,8 +25,8 @@ export function presentAttempt(row: AttemptRow, body: string | null, signed: boo
         ? null
         : {
             status,
-            headers: row.response_headers ?? {},
-            body: row.response_body ?? null,
+            headers: response.headers ?? {},
+            body: response.body,
             truncated: row.response_truncated ?? false,
           },
     failure: row.failure ?? null,

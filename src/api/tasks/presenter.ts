@@ -1,4 +1,4 @@
-import { withoutSignatures } from '../../outbound/webhook-request.ts';
+import { withoutRepeatedSignatures, withoutSignatures } from '../../outbound/webhook-request.ts';
 import { callbackStatusOf } from '../../domain/tasks/callback.ts';
 import type { RunView, Usage } from '../../domain/tasks/run-schemas.ts';
 import { roomOf } from '../../domain/tasks/task-run.ts';
@@ -83,6 +83,8 @@ export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: PresenterCo
 
 /** Returns an attempt with its full request and response. `signed`: with the signature of the request. */
 export function presentAttempt(row: CallbackAttemptRow, signed: boolean) {
+  const stored = { headers: row.response_headers ?? null, body: row.response_body ?? null };
+  const response = signed ? stored : withoutRepeatedSignatures(stored, row.request_headers);
   return {
     id: row.id,
     execution_id: row.execution_id,
@@ -92,8 +94,8 @@ export function presentAttempt(row: CallbackAttemptRow, signed: boolean) {
     request_headers: signed ? row.request_headers : withoutSignatures(row.request_headers),
     request_body: row.request_body,
     response_status: row.response_status ?? null,
-    response_headers: row.response_headers ?? null,
-    response_body: row.response_body ?? null,
+    response_headers: response.headers,
+    response_body: response.body,
     failure: row.failure ?? null,
     message: row.message ?? null,
     address: row.address ?? null,
