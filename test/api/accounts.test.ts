@@ -175,6 +175,24 @@ describe('members', () => {
     assertProblem(await remove(owner, admin.id), 404, 'not_found');
   });
 
+  it('get a new password if they are added again after their removal', async () => {
+    const removed = await member('viewer');
+    const { json } = await world.send('GET', '/api/v1/session', { cookie: removed.cookie });
+    const { email } = json.user;
+    await world.send('DELETE', `/api/v1/members/${removed.id}`, world.as(owner));
+    const again = await world.send('POST', '/api/v1/members', {
+      ...world.as(owner),
+      body: { email, role: 'owner', password: 'the password of a new holder' },
+    });
+    assert.deepEqual([again.status, again.json.id], [201, removed.id]);
+    await assert.rejects(world.signIn(email), /is wrong/);
+    assert.ok(await world.signIn(email, 'the password of a new holder'));
+    await world.send('DELETE', `/api/v1/members/${removed.id}`, world.as(owner));
+    const body = { email, role: 'viewer' };
+    const generated = await world.send('POST', '/api/v1/members', { ...world.as(owner), body });
+    assert.ok(await world.signIn(email, generated.json.initial_password));
+  });
+
   it('are recorded in the audit log, without passwords', async () => {
     const { json, text } = await world.send('GET', '/api/v1/audit-log?limit=200', { cookie: owner });
     const actions = new Set(json.data.map((entry: { action: string }) => entry.action));

@@ -207,6 +207,17 @@ describe('signing in with OpenID', () => {
       assert.equal((await me(again.cookie)).role, 'viewer');
     });
 
+    it('the password of a removed member, after somebody at the provider got the email address', async () => {
+      const email = newAddress();
+      const { id, initial_password: password } = await addMember(email);
+      assert.ok(await world.signIn(email, password));
+      await world.send('DELETE', `/api/v1/members/${id}`, world.as(owner));
+      await invite(email, 'admin');
+      const successor = await signInAs(`next-${email}`, { email, email_verified: true });
+      assert.equal((await me(successor.cookie)).role, 'admin');
+      await assert.rejects(world.signIn(email, password), /is wrong/);
+    });
+
     it('a user with a revoked invitation', async () => {
       const email = newAddress();
       const { id } = await invite(email);

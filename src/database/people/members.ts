@@ -33,8 +33,9 @@ export async function listMembers(
 }
 
 /**
- * Adds a person to a workspace. A person who is known by this address keeps name and password, and `known` is true.
- * Returns null if the address belongs to a member already.
+ * Adds a person to a workspace. A member of another workspace with this address keeps name and password, and `known` is
+ * true. A person who was removed from all workspaces keeps only the name: the address may belong to somebody else by now,
+ * and whoever knows the old password must not get the new role. Returns null if the address belongs to a member already.
  */
 export async function addMember(
   database: Database,
@@ -52,15 +53,17 @@ export async function addMember(
     await lockEmail(em, plan.email);
     const known = await em.findOne(User, { email: plan.email });
     const id = known?.id ?? randomUUIDv7();
-    if (known && (await em.count(Member, { workspace_id: plan.workspaceId, user_id: id })) > 0) return null;
+    const memberships = known ? await em.find(Member, { user_id: id }) : [];
+    if (memberships.some((one) => one.workspace_id === plan.workspaceId)) return null;
     const { email, name, role, passwordHash, now } = plan;
     if (!known) await em.insert(User, { id, email, name, password_hash: passwordHash, created_at: now });
+    else if (memberships.length === 0) await em.nativeUpdate(User, { id }, { password_hash: passwordHash });
     await em.insert(Member, { workspace_id: plan.workspaceId, user_id: id, role, created_at: now });
     // Revokes an open invitation for this address.
     const invited = { workspace_id: plan.workspaceId, email, accepted_at: null, revoked_at: null };
     await em.nativeUpdate(Invitation, invited, { revoked_at: now });
     await auditMember(em, { ...plan, userId: id }, 'member.added', { email, role });
-    return { member: { id, email, name: known?.name ?? name, role, created_at: now }, known: known !== null };
+    return { member: { id, email, name: known?.name ?? name, role, created_at: now }, known: memberships.length > 0 };
   });
 }
 

@@ -45,12 +45,13 @@ export async function signInByOpenId(
     const isLinkedOtherwise =
       !identity && user !== null && (await em.count(Identity, { user_id: user.id, issuer })) > 0;
     if (isLinkedOtherwise) return 'linked_otherwise';
-    const admission =
-      (user && (await findMemberAdmission(em, user.id))) ??
-      (await findGuestAdmission(em, email, joining, now));
+    const membership = user && (await findMemberAdmission(em, user.id));
+    const admission = membership ?? (await findGuestAdmission(em, email, joining, now));
     if (!admission) return email === null ? 'email_not_verified' : 'not_invited';
     const userId = user?.id ?? (await addPerson(em, person, now));
     await admission.join(em, userId);
+    // The address of a removed member may belong to somebody else by now, who must not share the account.
+    if (user && !membership) await em.nativeUpdate(User, { id: userId }, { password_hash: null });
     if (!identity) await link(em, person, { userId, workspaceId: admission.workspaceId, now });
     await beginSession(em, { ...session, userId, workspaceId: admission.workspaceId }, 'openid');
     return { userId, workspaceId: admission.workspaceId };
