@@ -60,4 +60,16 @@ describe('a service behind a trusted proxy', () => {
     assert.equal((await signIn('198.51.100.1', 'wrong')).status, 429);
     assert.equal((await signIn('198.51.100.2', 'wrong')).status, 401);
   });
+
+  it('limits returns from the OpenID provider by the IPv6 network of the client', async () => {
+    const problemAt = async (address: string) => {
+      const headers = { 'X-Forwarded-For': address };
+      const url = `${world.api.url}/api/v1/openid/callback`;
+      const { headers: received } = await fetch(url, { headers, redirect: 'manual' });
+      return new URL(received.get('location') ?? '').searchParams.get('problem');
+    };
+    for (let n = 1; n <= 3; n += 1) assert.equal(await problemAt(`2001:db8::${n}`), 'openid_off');
+    assert.equal(await problemAt('2001:db8::4'), 'rate_limited');
+    assert.equal(await problemAt('2001:db8:0:1::1'), 'openid_off');
+  });
 });

@@ -15,6 +15,7 @@ describe('invitations', () => {
     mail = await startMailServer();
     const environment = {
       SIGN_INS_PER_MINUTE: '1000',
+      TRUSTED_PROXIES: '127.0.0.0/8, ::1/128',
       SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
       MAIL_FROM: 'Baton <baton@example.com>',
       BASE_URL: 'http://localhost:1',
@@ -357,6 +358,15 @@ describe('invitations', () => {
       const token = await open(email);
       for (let count = 0; count < 10; count += 1) assertProblem(await accept(token), 401, 'unauthenticated');
       assertProblem(await accept(token, { password: PASSWORD }), 429, 'rate_limited');
+    });
+
+    it('with a limited number of wrong passwords from all addresses of an IPv6 network', async () => {
+      const { email } = await userWithoutWorkspace();
+      const token = await open(email);
+      const acceptAt = (n: number, password: string) =>
+        post('accept', { token, password }, { 'X-Forwarded-For': `2001:db8::${n}` });
+      for (let n = 0; n < 10; n += 1) assertProblem(await acceptAt(n, CHOSEN), 401, 'unauthenticated');
+      assertProblem(await acceptAt(10, PASSWORD), 429, 'rate_limited');
     });
 
     it('by a user without a password only through the OpenID provider', async () => {

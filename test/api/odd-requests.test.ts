@@ -36,6 +36,13 @@ describe('an unusual request', () => {
     }
   });
 
+  it('is rejected with an email address that contains NUL', async () => {
+    const body = { email: 'ada\u0000@example.com', password: 'any' };
+    const refused = await world.send('POST', '/api/v1/session', { key: null, body });
+    assertProblem(refused, 422, 'validation_failed');
+    assert.equal(refused.json.errors[0].pointer, '/email');
+  });
+
   it('can filter by a metadata string that looks like a number', async () => {
     const body = { title: 'One', project_id: world.installation.project_id, metadata: { code: '007' } };
     const { json } = await world.send('POST', '/api/v1/tasks', { body });

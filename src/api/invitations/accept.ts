@@ -10,6 +10,7 @@ import { hashOfSecret } from '../../security/keys.ts';
 import { hashPassword, verifyPassword } from '../../security/passwords.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { unauthenticated } from '../http/authentication.ts';
+import { networkOf } from '../http/client-address.ts';
 import { requireOwnOrigin } from '../http/own-origin.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
@@ -111,7 +112,7 @@ async function resolveAccepting(
       'This account has no password. Sign in with your identity provider to accept.',
     );
   }
-  const isRight = await deps.passwordAttempts.verify({ email, address }, () =>
+  const isRight = await deps.passwordAttempts.verify({ email, address: networkOf(address) }, () =>
     verifyPassword(given.password, passwordHash),
   );
   if (!isRight) throw unauthenticated('The password is wrong.');

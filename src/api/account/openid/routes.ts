@@ -8,6 +8,7 @@ import { isDatabaseOutage } from '../../../database/common/outage.ts';
 import { OpenIdFailure } from '../../../security/openid.ts';
 import { safeReturnPath } from '../../../security/return-path.ts';
 import type { Dependencies } from '../../dependencies.ts';
+import { networkOf } from '../../http/client-address.ts';
 import { shownAs } from '../../http/fields.ts';
 import { route, type RouteResponse, type Route } from '../../http/route.ts';
 import { planSession } from '../session/begin.ts';
@@ -81,7 +82,7 @@ function finish(deps: Dependencies, limiter: RateLimiter): Route {
     query: z.looseObject({ code: parameter, state: parameter, error: parameter }),
     responses: FOUND,
     async handle({ query, headers, address }) {
-      if (!limiter.take(address).granted) return toSignIn(deps, 'rate_limited', '/');
+      if (!limiter.take(networkOf(address)).granted) return toSignIn(deps, 'rate_limited', '/');
       const state = typeof query.state === 'string' ? query.state : '';
       const now = deps.clock();
       const { baseUrl, sealing } = deps;

@@ -8,6 +8,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { networkOf } from '../../http/client-address.ts';
 import { tryToRecordRequest } from '../../http/audit.ts';
 import { unauthenticated } from '../../http/authentication.ts';
+import { text } from '../../http/fields.ts';
 import { requireOwnOrigin } from '../../http/own-origin.ts';
 import { route, type Route } from '../../http/route.ts';
 import { givenPassword } from '../../../domain/people/person-fields.ts';
@@ -17,7 +18,7 @@ import { accountOf } from './password-attempts.ts';
 const PATH = '/api/v1/session';
 
 const signIn = z
-  .strictObject({ email: z.string().max(MAX_EMAIL_LENGTH), password: givenPassword })
+  .strictObject({ email: text({ most: MAX_EMAIL_LENGTH }), password: givenPassword })
   .meta({ id: 'SignInRequest' });
 
 /** Returns the routes that start, read and end a session (docs/http-api.md). */
