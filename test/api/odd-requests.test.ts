@@ -36,6 +36,16 @@ describe('an unusual request', () => {
     }
   });
 
+  it('gets at most 1,000 errors', async () => {
+    const names = Array.from({ length: 50_000 }, (_, index) => `unknown_${index}`);
+    const body = { token: 'any', ...Object.fromEntries(names.map((name) => [name, 1])) };
+    const refused = await world.send('POST', '/api/v1/invitations/look-up', { key: null, body });
+    assertProblem(refused, 422, 'validation_failed');
+    assert.equal(refused.json.errors.length, 1_000);
+    assert.equal(refused.json.errors[0].pointer, '/unknown_0');
+    assert.match(refused.json.detail, /^50000 errors in the body, the first 1000: `unknown_0` is not /);
+  });
+
   it('is rejected with an email address that contains NUL', async () => {
     const body = { email: 'ada\u0000@example.com', password: 'any' };
     const refused = await world.send('POST', '/api/v1/session', { key: null, body });

@@ -1,19 +1,27 @@
 import type { z } from 'zod';
-import { problemsIn } from '../../domain/common/validation.ts';
+import { MAX_ERRORS } from '../../domain/common/limits.ts';
+import { countProblems, problemsIn } from '../../domain/common/validation.ts';
 import { Problem } from './problem.ts';
 
 /**
  * Returns the validated value.
- * @throws Problem `validation_failed` for a body, `bad_request` for a query, with all issues
+ * @throws Problem `validation_failed` for a body, `bad_request` for a query, with at most
+ * {@link MAX_ERRORS} errors: a small request must not cause a long response
  */
 export function validated<T>(schema: z.ZodType<T>, value: unknown, where: 'body' | 'query'): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const errors = problemsIn(result.error, value, where);
+  const errors = problemsIn(result.error, value, where, MAX_ERRORS);
+  const total = countProblems(result.error);
   const [code, what] =
     where === 'body' ? (['validation_failed', 'body'] as const) : (['bad_request', 'query'] as const);
-  const count = errors.length === 1 ? '1 error' : `${errors.length} errors`;
-  throw new Problem(code, `${count} in the ${what}: ${errors.map(({ message }) => message).join(' ')}`, {
-    errors,
-  });
+  const count = total === 1 ? '1 error' : `${total} errors`;
+  const which = total > errors.length ? `, the first ${errors.length}` : '';
+  throw new Problem(
+    code,
+    `${count} in the ${what}${which}: ${errors.map(({ message }) => message).join(' ')}`,
+    {
+      errors,
+    },
+  );
 }

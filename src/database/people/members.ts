@@ -63,7 +63,10 @@ export async function addMember(
     const invited = { workspace_id: plan.workspaceId, email, accepted_at: null, revoked_at: null };
     await em.nativeUpdate(Invitation, invited, { revoked_at: now });
     await auditMember(em, { ...plan, userId: id }, 'member.added', { email, role });
-    return { member: { id, email, name: known?.name ?? name, role, created_at: now }, known: memberships.length > 0 };
+    return {
+      member: { id, email, name: known?.name ?? name, role, created_at: now },
+      known: memberships.length > 0,
+    };
   });
 }
 

@@ -49,6 +49,8 @@ export const IDEMPOTENCY_RETENTION_MS = 24 * 3_600_000;
 export const TOKEN_SECONDS = 15 * 60;
 /** Events per request. */
 export const MAX_EVENTS_PER_REQUEST = 500;
+/** Errors that the response to any invalid request lists. Its `detail` contains the number of all errors. */
+export const MAX_ERRORS = 1_000;
 /** Errors that the response to invalid events lists, rounded up to whole events. */
 export const MAX_EVENT_ERRORS = 100;
 /** Length of an event id, in visible ASCII characters. */

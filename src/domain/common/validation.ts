@@ -7,9 +7,17 @@ type Where = 'body' | 'query';
 /** One problem of a body (`pointer`, RFC 6901) or of a parameter (`parameter`, its name). */
 export type ProblemEntry = { pointer?: string; parameter?: string; code: FieldProblem; message: string };
 
-/** Converts the issues that a schema found to problem entries with messages for the caller. */
-export function problemsIn(error: z.ZodError, value: unknown, where: Where): ProblemEntry[] {
-  return error.issues.flatMap((issue) => entriesOf(issue, value, where));
+/** Converts the first `most` problems that a schema found to entries with messages for the caller. */
+export function problemsIn(error: z.ZodError, value: unknown, where: Where, most = Infinity): ProblemEntry[] {
+  return error.issues
+    .slice(0, most)
+    .flatMap((issue) => entriesOf(issue, value, where, most))
+    .slice(0, most);
+}
+
+/** Returns the number of all problems that a schema found. */
+export function countProblems({ issues }: z.ZodError): number {
+  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
 }
 
 /** Returns a JSON Pointer (RFC 6901). The empty string is the whole document. */
@@ -17,11 +25,11 @@ export function pointerTo(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-function entriesOf(issue: Issue, value: unknown, where: Where): ProblemEntry[] {
+function entriesOf(issue: Issue, value: unknown, where: Where, most: number): ProblemEntry[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) =>
-      entry([...issue.path, key], where, 'unknown_member', UNKNOWN_WORDS[where]),
-    );
+    return issue.keys
+      .slice(0, most)
+      .map((key) => entry([...issue.path, key], where, 'unknown_member', UNKNOWN_WORDS[where]));
   }
   const [code, message] = wordsFor(issue, value);
   return [entry(issue.path, where, code, message)];
