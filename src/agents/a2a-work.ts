@@ -53,6 +53,8 @@ const LONGEST_POLL_MS = 5_000;
 /** Consecutive polls that may fail. */
 const MAX_FAILED_POLLS = 10;
 const CANCEL_MS = 5_000;
+/** Length of the id of a task or context, in characters. Temporal could not store longer ones. */
+const MAX_ID_LENGTH = 1_000;
 /** States in which the task does not continue by itself. */
 const RESTING = new Set([
   TaskState.TASK_STATE_COMPLETED,
@@ -158,7 +160,7 @@ function applyResponse(progress: TaskProgress, { payload }: StreamResponse, list
       return applyTask(progress, payload.value, listener);
     case 'statusUpdate': {
       const { taskId, contextId, status, metadata } = payload.value;
-      progress.task = { id: taskId, contextId };
+      progress.task = referenceTo(taskId, contextId);
       progress.usage = reportedUsage(metadata?.['usage']) ?? progress.usage;
       return applyStatus(progress, status, listener);
     }
@@ -179,10 +181,15 @@ function applyTask(
   { id, contextId, status, artifacts, metadata }: Task,
   listener: AgentListener,
 ): void {
-  progress.task = { id, contextId };
+  progress.task = referenceTo(id, contextId);
   progress.usage = reportedUsage(metadata?.['usage']) ?? progress.usage;
   for (const { artifactId, parts } of artifacts) progress.artifacts.set(artifactId, textOf(parts));
   applyStatus(progress, status, listener);
+}
+
+function referenceTo(id: string, contextId: string): RemoteTask {
+  if (Math.max(id.length, contextId.length) <= MAX_ID_LENGTH) return { id, contextId };
+  throw new Error(`the agent sent an id of more than ${MAX_ID_LENGTH} characters`);
 }
 
 function applyStatus(progress: TaskProgress, status: TaskStatus | undefined, listener: AgentListener): void {
