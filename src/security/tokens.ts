@@ -10,6 +10,7 @@ import {
 } from 'jose';
 import { SCOPES, type Scope, type TokenClaims, type TokenSubject } from '../domain/people/access.ts';
 import { TOKEN_SECONDS } from '../domain/common/limits.ts';
+import { isStorableText } from '../domain/common/text.ts';
 import type { KeyRing } from './key-ring.ts';
 
 const ISSUER = 'baton';
@@ -174,6 +175,9 @@ function textClaim(payload: JWTPayload, name: string): string {
   const value = payload[name];
   if (typeof value !== 'string')
     throw new TokenError('token_invalid', `the claim ${name} of the token must be a string`);
+  // The subject is stored with what the token creates.
+  if (!isStorableText(value))
+    throw new TokenError('token_invalid', `the claim ${name} of the token contains invalid characters`);
   return value;
 }
 

@@ -248,12 +248,15 @@ describe('tokens of an external identity provider', () => {
   });
   after(() => keys?.close());
 
-  const signed = async (claims: JWTPayload, issuer = 'https://login.example.com') =>
+  const signed = async (
+    claims: JWTPayload,
+    { issuer = 'https://login.example.com', subject = 'somebody' } = {},
+  ) =>
     await new SignJWT({ project: world.installation.project_id, scp: ['tasks:read', 'other'], ...claims })
       .setProtectedHeader({ alg: 'RS256', kid: 'outside' })
       .setIssuer(issuer)
       .setAudience('tasks')
-      .setSubject('somebody')
+      .setSubject(subject)
       .setExpirationTime('5m')
       .sign(privateKey);
 
@@ -265,8 +268,14 @@ describe('tokens of an external identity provider', () => {
   });
 
   it('are rejected from another issuer or for an unknown project', async () => {
-    for (const token of [await signed({}, 'https://evil.example.com'), await signed({ project: 'x' })]) {
+    const issuer = 'https://evil.example.com';
+    for (const token of [await signed({}, { issuer }), await signed({ project: 'x' })]) {
       assertProblem(await world.send('GET', TASKS, { token }), 401, 'unauthenticated');
     }
+  });
+
+  it('are rejected if their subject cannot be stored', async () => {
+    const token = await signed({ scp: 'tasks:write' }, { subject: 'some\u0000body' });
+    assertProblem(await world.submit({}, { token }), 401, 'unauthenticated');
   });
 });

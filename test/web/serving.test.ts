@@ -84,7 +84,8 @@ describe('the web interface', () => {
       assert.equal(headers.get('content-encoding'), 'br');
       assert.equal(headers.get('vary'), 'Accept-Encoding');
     }
-    for (const missing of ['/assets/nothing.js', '/assets/..%2findex.html', '/assets/.vite']) {
+    const tooLong = `/assets/${'x'.repeat(300)}.js`;
+    for (const missing of ['/assets/nothing.js', '/assets/..%2findex.html', '/assets/.vite', tooLong]) {
       assert.equal((await get(missing)).status, 404, missing);
     }
   });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/** Allowed file names below `/assets/`. None of them can leave the folder. */
-const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*\.(js|css|svg|woff2|png)$/;
+/** Allowed file names below `/assets/`. None of them can leave the folder, or is too long for a file system. */
+const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}\.(js|css|svg|woff2|png)$/;
 
 const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
