@@ -35,7 +35,7 @@ export async function listMembers(
 /**
  * Adds a person to a workspace. A member of another workspace with this address keeps name and password, and `known` is
  * true. A person who was removed from all workspaces keeps only the name: the address may belong to somebody else by now,
- * and whoever knows the old password must not get the new role. Returns null if the address belongs to a member already.
+ * and a person who knows the old password must not get the new role. Returns null if the address belongs to a member already.
  */
 export async function addMember(
   database: Database,
