@@ -81,8 +81,13 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       for (const sending of attempts.values()) sending.catch((error: unknown) => errors.push(error));
       const ending = allEnded(attempts.values())
         .finally(() => rows?.close())
-        .then(() => markGroupsDone(database, groupIds, workflowId, now()));
-      const isDone = await Promise.race([ending.then(() => true), after(BRIEF_MS)]);
+        .then(async () => {
+          // A delivery that was stored before is still sent if its webhook has other filters by now, or is inactive.
+          if (isRepeat && (await findWaitingOfGroups(database, groupIds, workflowId)).size > 0) return false;
+          await markGroupsDone(database, groupIds, workflowId, now());
+          return true;
+        });
+      const isDone = await Promise.race([ending, after(BRIEF_MS)]);
       if (isDone) return { isFinished: true };
       // The long activity waits for the end if it runs in this process.
       ending.catch(() => {});
