@@ -199,12 +199,40 @@ describe('POST /api/v1/events', () => {
       });
     }
 
-    it('distinguishes numbers that are equal in JavaScript', async () => {
-      const raw = (number: string) =>
-        `{"id":"big","event":"issue.created","data":{"issue":{"id":"1","n":${number}}}}`;
-      assert.equal((await postText(raw('12345678901234567890'))).status, 202);
-      assert.equal((await postText(raw('12345678901234567890'))).json.duplicate, true);
-      await refused(() => postText(raw('12345678901234567891')), 409, 'conflict');
+    const EQUAL_NUMBERS = [
+      ['12345678901234567890', '12345678901234567891'],
+      ['0.12345678901234567890', '0.12345678901234567891'],
+      ['4503599627370497.3', '4503599627370497.4'],
+      ['1e-400', '2e-400'],
+    ] as const;
+    for (const [one, other] of EQUAL_NUMBERS) {
+      it(`distinguishes ${one} and ${other}, which are equal in JavaScript`, async () => {
+        const raw = (number: string) =>
+          `{"id":"n${one}","event":"issue.created","data":{"issue":{"id":"1","n":${number}}}}`;
+        assert.equal((await postText(raw(one))).status, 202);
+        assert.equal((await postText(raw(one))).json.duplicate, true);
+        await refused(() => postText(raw(other)), 409, 'conflict');
+      });
+    }
+
+    it('returns a duplicate for the same number in another notation', async () => {
+      const numbers = ['0.30000000000000004', '0.300000000000000040', '30000000000000004e-17'];
+      const sent = numbers.map((number) =>
+        postText(`{"id":"same-number","event":"issue.created","data":{"issue":{"id":"1","n":${number}}}}`),
+      );
+      assert.deepEqual((await Promise.all(sent)).map(({ json }) => json.duplicate).toSorted(), [
+        false,
+        true,
+        true,
+      ]);
+    });
+
+    it('distinguishes fields named __proto__', async () => {
+      const raw = (value: number) =>
+        `{"id":"proto","event":"issue.created","data":{"issue":{"id":"1"},"__proto__":{"n":${value}}}}`;
+      assert.equal((await postText(raw(1))).status, 202);
+      assert.equal((await postText(raw(1))).json.duplicate, true);
+      await refused(() => postText(raw(2)), 409, 'conflict');
     });
 
     it('stores nothing of a list with a conflict, and the new events of a list with a duplicate', async () => {

@@ -26,9 +26,9 @@ describe('a delivery whose group is dispatched again after a crash', function ()
       update event_groups set done_at = null
       where id = (select group_id from events where seq = ${row?.event_seq}) returning id`);
     await world.changeWebhook(webhookId, change);
-    await renewGroup(world.database, group.id);
+    await renewGroup(world.database, group?.id);
     const [renewed] = await execute('select id from event_groups where done_at is null');
-    await world.control.dispatch([renewed.id]);
+    await world.control.dispatch([renewed?.id]);
     await eventually('the group is done', async () => {
       const open = await execute('select id from event_groups where done_at is null');
       return open.length === 0;

@@ -4,6 +4,7 @@ import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
 import { MAX_EVENTS_PER_REQUEST } from '../../domain/common/limits.ts';
 import { fieldProblem } from '../http/fields.ts';
 import {
+  asGiven,
   bodySchema,
   checkData,
   checkList,
@@ -51,8 +52,8 @@ function checkCloudEvent(value: unknown, path: PropertyKey[], issues: Issues): I
   const given = (value ?? {}) as { type?: unknown; data?: unknown };
   checkData(given.type, given.data, [...path, 'data'], issues);
   if (!checked.success || issues.length > before) return null;
-  const { id, type, time, data } = checked.data;
-  return { id, event: type, timestamp: time, data };
+  const { id, type, time } = checked.data;
+  return { id, event: type, timestamp: time, data: asGiven(given.data) };
 }
 
 const SHAPE = anyEvent('CloudEvent', 'type');

@@ -1,5 +1,5 @@
 import { hash, randomUUIDv7 } from 'node:crypto';
-import { canonicalJson } from '../../domain/common/canonical-json.ts';
+import { canonicalJson, hasRoundedNumber } from '../../domain/common/canonical-json.ts';
 import { payloadText, searchWordsOf } from '../../domain/webhooks/event-payload.ts';
 import { entrySpans, fieldSpan } from '../../domain/common/json-spans.ts';
 import type { NewEvent } from '../../database/webhooks/events.ts';
@@ -67,12 +67,13 @@ function prepareEvent(event: IncomingEvent, data: string, workspace: Workspace, 
 }
 
 /**
- * Returns a hash of the content: equal hashes mean equal events. If a number is too large to compare, the text is
- * hashed.
+ * Returns a hash of the content: equal hashes mean equal events. If a number is too large or too exact to compare, the
+ * text is hashed.
  */
 function contentHash({ event, timestamp, data }: IncomingEvent, text: string): string {
   const head = JSON.stringify([event, timestamp ?? null]);
-  return hash('sha256', `${head}\n${canonicalJson(data) ?? `as it came ${text}`}`, 'hex');
+  const content = hasRoundedNumber(text) ? null : canonicalJson(data);
+  return hash('sha256', `${head}\n${content ?? `as it came ${text}`}`, 'hex');
 }
 
 /** Returns the text of `data` of each event in a validated body. */

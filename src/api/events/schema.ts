@@ -87,7 +87,13 @@ function checkEvent(value: unknown, path: PropertyKey[], issues: Issues): Incomi
   if (!checked.success) pushAll(checked.error.issues, path, issues);
   const given = (value ?? {}) as { event?: unknown; data?: unknown };
   checkData(given.event, given.data, [...path, 'data'], issues);
-  return checked.success && issues.length === before ? checked.data : null;
+  if (!checked.success || issues.length > before) return null;
+  return { ...checked.data, data: asGiven(given.data) };
+}
+
+/** Returns checked `data` as it was parsed. The result of a check lacks a field named `__proto__`. */
+export function asGiven(data: unknown): Record<string, unknown> {
+  return data as Record<string, unknown>;
 }
 
 /** Validates the entries of a list of events, until too many issues were found. */
