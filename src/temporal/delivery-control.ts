@@ -27,6 +27,11 @@ import {
 import { withinDeadline } from './deadlines.ts';
 import { taskQueues } from './task-messages.ts';
 
+/** An attempt was started, but has no result in time. It may still be made. */
+export class AttemptPending extends Error {
+  override name = 'AttemptPending';
+}
+
 /** Operations on the workflows of webhook deliveries. */
 export type DeliveryControl = ReturnType<typeof createDeliveryControl>;
 
@@ -145,7 +150,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
 
     /**
      * Starts an attempt now and waits until it is recorded.
-     * @throws EngineUnavailable | EngineUncertain
+     * @throws EngineUnavailable | EngineUncertain | AttemptPending
      */
     async attemptAndWait(input: AttemptInput): Promise<void> {
       const priority = { priorityKey: PRIORITIES.test };
@@ -154,7 +159,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
         const handle = client.workflow.getHandle(attemptWorkflowId(input.token));
         await within(ATTEMPT_LIMIT_MS, () => handle.result());
       } catch (error) {
-        throw new EngineUnavailable('the attempt was not made in time', { cause: error });
+        throw new AttemptPending('the attempt has no result in time', { cause: error });
       }
     },
 

@@ -8,6 +8,7 @@ import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.t
 import { requestHeaders } from '../../outbound/attempt-record.ts';
 import { loggedHeaders, webhookHeaders } from '../../outbound/webhook-request.ts';
 import { webhookSecretContext } from '../../security/sealing.ts';
+import { AttemptPending } from '../../temporal/delivery-control.ts';
 import { EngineUncertain } from '../../temporal/task-control.ts';
 import { presentAttempt } from '../deliveries/presenter.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -49,11 +50,18 @@ export async function testWebhook(
     await deps.deliveryControl.attemptAndWait(input);
   } catch (error) {
     await cancelTestDelivery(deps.database, draft, 'the test was not sent in time', deps.clock());
+    if (error instanceof AttemptPending) throw withoutResult(error);
     throw error instanceof EngineUncertain ? unavailable('Temporal', error) : error;
   }
   const [attempt] = await listAttempts(deps.database, draft);
   if (!attempt) throw new Problem('invalid_state', 'The webhook was deleted before the test was sent.');
   return { status: 200, body: { delivery_id: draft, ...presentAttempt(attempt, body, true) } };
+}
+
+function withoutResult(cause: AttemptPending): Problem {
+  const detail =
+    'The test has no result yet. Either other attempts take all places of the webhook, or no delivery worker is running. The delivery log shows whether the test was sent.';
+  return new Problem('unavailable', detail, { headers: { 'Retry-After': '30' }, cause });
 }
 
 /** Returns the exact request that a test would send, and the id that sends it. Only the audit log records it. */

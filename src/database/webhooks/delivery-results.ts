@@ -275,7 +275,7 @@ function resultsStatement(results: readonly AttemptResult[]) {
           when result.trigger = 'manual' and d.status <> 'retrying' then null
           else d.next_attempt_at end,
         reason = case
-          when result.succeeded then null
+          when result.succeeded or result.trigger = 'test' then null
           when not before.moves then d.reason
           else coalesce(before.reason, d.reason) end,
         in_backlog = d.in_backlog and not (result.succeeded or before.moves),
