@@ -385,6 +385,13 @@ describe('deliveries', () => {
       assertProblem(await test(hook, { ...testRequest, draft }), 409, 'conflict');
     });
 
+    it('is rejected with the id of another delivery as the draft', async () => {
+      const hook = await webhook();
+      await publish();
+      const { id } = await delivered(hook, is('succeeded'));
+      assertProblem(await test(hook, { event: 'issue.created', draft: id }), 409, 'conflict');
+    });
+
     for (const [title, more, pointer] of [
       ['data that is invalid for its kind', { data: { issue: { title: 'no id' } } }, '/data/issue/id'],
       ['data that is not an object', { data: 'x' }, '/data'],

@@ -3,6 +3,7 @@ import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { payloadText, searchWordsOf } from '../../domain/webhooks/event-payload.ts';
 import { sampleData } from '../../domain/webhooks/event-samples.ts';
 import { listAttempts, cancelTestDelivery, insertTestDelivery } from '../../database/webhooks/deliveries.ts';
+import { isDuplicate } from '../../database/common/outage.ts';
 import { insertTestEvent, findWorkspaceName } from '../../database/webhooks/events.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
 import { requestHeaders } from '../../outbound/attempt-record.ts';
@@ -124,17 +125,17 @@ async function insertTest(deps: Dependencies, plan: TestPlan, draft: string): Pr
   const now = deps.clock();
   const named = { workspace_id: workspaceId, id: eventId, event, timestamp };
   const eventSeq = await insertTestEvent(deps.database, { ...named, body, words, received_at: now });
-  if (eventSeq === null) throw new Problem('conflict', 'This test was already sent. Preview a new one.');
-  await insertTestDelivery(deps.database, {
-    id: draft,
-    workspaceId,
-    webhookId,
-    eventSeq,
-    eventId,
-    event,
-    now,
+  if (eventSeq === null) throw alreadySent();
+  const delivery = { id: draft, workspaceId, webhookId, eventSeq, eventId, event, now };
+  await insertTestDelivery(deps.database, delivery).catch((error: unknown) => {
+    // A caller may pass the id of any delivery as the draft.
+    throw isDuplicate(error) ? alreadySent() : error;
   });
   return body;
+}
+
+function alreadySent(): Problem {
+  return new Problem('conflict', 'This test was already sent. Preview a new one.');
 }
 
 function checkDraft(draft: string, now: Date): void {
