@@ -33,6 +33,7 @@ export async function sleepOrContinue(run: Run, time: number, stageOf: FindStage
   for (let left = time - Date.now(); left > 0; left = time - Date.now()) {
     if (await condition(() => mayContinue(run, stageOf), left)) await continueRun(run, stageOf);
   }
+  if (run.signals.areWaiting) await run.signals.settled();
 }
 
 /** Returns whether the history is long, and the current stage can be carried over. */

@@ -5,8 +5,11 @@ import { until } from './until.ts';
 /** More than the number of waits that follow one another after a write, up to the next command of the workflow. */
 const ROUNDS = 20;
 
-/** The signals of one workflow task. `turn` resolves when they are handled, one directly after another. */
-type Group = { task: number; turn: Promise<void>; hasTurn: boolean };
+/**
+ * The signals of one workflow task. `turn` resolves when they are handled, one directly after another. `left` of them are
+ * not handled yet.
+ */
+type Group = { task: number; turn: Promise<void>; hasTurn: boolean; left: number };
 
 /**
  * Handles the signals of one workflow task after the writes that earlier tasks began, with everything that follows from
@@ -29,7 +32,12 @@ export class SignalOrder {
 
   /** Handles a signal in its turn. */
   async handle(handle: () => Promise<void> | void): Promise<void> {
-    if (this.#isOn) await this.#currentGroup().turn;
+    if (this.#isOn) {
+      const group = this.#currentGroup();
+      group.left += 1;
+      await group.turn;
+      group.left -= 1;
+    }
     this.#recorder.addSignal();
     await handle();
   }
@@ -39,12 +47,26 @@ export class SignalOrder {
     await this.#latest?.turn;
   }
 
+  /** Whether signals have arrived that are not handled yet. */
+  get areWaiting(): boolean {
+    return this.#latest !== null && this.#latest.left > 0;
+  }
+
+  /**
+   * Resolves when all signals that have arrived are handled. What follows from a timer, an activity or a child workflow
+   * waits for this: after a pause in the Web UI or an outage of the workers, these come with signals that were sent
+   * before. What follows from a write must not wait: a replay finds the result of a write before the signals.
+   */
+  async settled(): Promise<void> {
+    while (this.areWaiting) await this.#latest?.turn;
+  }
+
   #currentGroup(): Group {
     const { historyLength: task } = workflowInfo();
     if (this.#latest?.task === task) return this.#latest;
     const before = this.#latest;
     const isBehind = before?.hasTurn === false || this.#recorder.isWritingSinceEarlier;
-    const group = { task, hasTurn: false, turn: Promise.resolve() };
+    const group = { task, hasTurn: false, turn: Promise.resolve(), left: 0 };
     // A signal whose wait was cancelled would end the workflow before its end is recorded.
     group.turn = CancellationScope.nonCancellable(() => this.#turnOf(group, isBehind ? { before } : null));
     this.#latest = group;

@@ -121,8 +121,10 @@ async function startSteps(loop: Loop, started: readonly StepSlot[]): Promise<voi
 }
 
 function startWork(loop: Loop, slot: StepSlot): void {
+  const { signals } = loop.run;
   inScope(loop, async () => {
     const outcome = await backendAt(loop, slot).work(workOf(loop.run, slot), dependenciesOf(loop, slot));
+    if (signals.areWaiting) await signals.settled();
     loop.outcomes.push({ slot, outcome });
   });
 }
@@ -236,8 +238,10 @@ function recordOutcome(loop: Loop, slot: StepSlot, outcome: StepOutcome): StepsO
 
 /** Makes a step ready again when its rest is over. */
 function rest(loop: Loop, slot: StepSlot): void {
+  const { signals } = loop.run;
   inScope(loop, async () => {
     await sleep(Math.max(0, slot.wakesAt - Date.now()));
+    if (signals.areWaiting) await signals.settled();
     slot.phase = 'waiting';
   });
 }

@@ -175,6 +175,7 @@ async function finishPlanning(run: Run, stage: StageOf<'planning'>): Promise<Pla
   if ('plan' in planned && planned.toShape) {
     await recorder.flush();
     planned = await shapePlan(run, planned.plan, stage);
+    if (run.signals.areWaiting) await run.signals.settled();
   }
   await untilOrContinue(run, () => !state.isPaused, stageOf);
   return planned;
@@ -182,7 +183,7 @@ async function finishPlanning(run: Run, stage: StageOf<'planning'>): Promise<Pla
 
 /** Cancels the work when the active time of the run, without pauses, reaches the limit of its plan. */
 async function watchTimeLimit(run: Run, { run_time_limit_ms: limitMs }: Plan): Promise<void> {
-  const { state, work } = run;
+  const { state, work, signals } = run;
   for (;;) {
     await until(() => !state.isPaused);
     const left = limitMs - state.activeMs(Date.now());
@@ -191,7 +192,9 @@ async function watchTimeLimit(run: Run, { run_time_limit_ms: limitMs }: Plan): P
       work.cancel();
       return;
     }
-    await condition(() => state.isPaused, left);
+    const isPaused = await condition(() => state.isPaused, left);
+    // The end of a pause in the Web UI changes what is left.
+    if (!isPaused && signals.areWaiting) await signals.settled();
   }
 }
 
