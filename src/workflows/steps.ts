@@ -1,4 +1,4 @@
-import { CancellationScope, sleep, Trigger } from '@temporalio/workflow';
+import { CancellationScope, patched, sleep, Trigger } from '@temporalio/workflow';
 import { backendOf, stepWaitMs, type PlannedStep } from '../domain/tasks/plan.ts';
 import type { StoredPlan } from '../domain/tasks/rerun.ts';
 import type { Answer } from '../domain/tasks/run-state.ts';
@@ -13,9 +13,13 @@ import { until } from './until.ts';
 /** State of a step in the loop below. */
 type StepSlot = CarriedSlot & { step: PlannedStep; number: number };
 
-/** State of the loop over the steps. `errors` contains thrown errors: a cancellation, or an internal error. */
+/**
+ * State of the loop over the steps. `errors` contains thrown errors: a cancellation, or an internal error. `briefMs` is
+ * how long the brief steps take that followed one another.
+ */
 type Loop = {
   run: Run;
+  briefMs: number;
   plan: StoredPlan;
   slots: StepSlot[];
   outcomes: { slot: StepSlot; outcome: StepOutcome }[];
@@ -25,6 +29,14 @@ type Loop = {
 
 /** Time after which an activity of an earlier execution has certainly learned that it is repeated, in milliseconds. */
 const REPEAT_MS = 5_000;
+
+/**
+ * Longest time of brief steps that follow one another, in milliseconds. Signals are handled after them
+ * (src/workflows/signal-order.ts). The next step is an activity, during which the workflow waits.
+ */
+const BRIEF_TOGETHER_MS = 1_000;
+/** What a brief step counts at least, in milliseconds. */
+const LEAST_BRIEF_MS = 50;
 
 /**
  * Runs the steps of a plan. Each step starts as soon as the steps before it are completed, concurrently where the plan
@@ -41,8 +53,9 @@ export async function runSteps(
     const isKept = plan.kept?.some(({ id }) => id === step.id) === true;
     return { ...newSlot(isKept ? 'done' : 'waiting'), ...carried?.[index], step, number: index + 1 };
   });
-  const loop: Loop = { run, plan, slots, outcomes: [], errors: [], scope: new CancellationScope() };
-  const { outcomes, errors, scope } = loop;
+  const scope = new CancellationScope();
+  const loop: Loop = { run, briefMs: 0, plan, slots, outcomes: [], errors: [], scope };
+  const { outcomes, errors } = loop;
   const isReady = () => readySlots(loop).length > 0;
   const stageOf = () => stageAt(loop);
   for (const slot of slots) resume(loop, slot);
@@ -111,13 +124,21 @@ async function startSteps(loop: Loop, started: readonly StepSlot[]): Promise<voi
   const [first] = started;
   const isAlone = started.length === 1 && slots.filter((slot) => slot.phase === 'working').length === 1;
   const brief = first && isAlone ? backendAt(loop, first).brief : undefined;
-  if (first && brief?.fits(workOf(run, first))) {
+  if (first && brief?.fits(workOf(run, first)) && mayBeBrief(loop, brief.ms(workOf(run, first)))) {
     const done = await run.recorder.recordWith((change) => brief.work(change, workOf(run, first)));
     if (done?.outcome) outcomes.push({ slot: first, outcome: done.outcome });
     return;
   }
   await run.recorder.flush();
   for (const slot of started) startWork(loop, slot);
+}
+
+/** Counts a brief step, unless the brief steps before it have taken so long that it must not be one. */
+function mayBeBrief(loop: Loop, ms: number): boolean {
+  const together = loop.briefMs + Math.max(ms, LEAST_BRIEF_MS);
+  const isTooLong = together > BRIEF_TOGETHER_MS && patched('brief-steps-are-interrupted');
+  loop.briefMs = isTooLong ? 0 : together;
+  return !isTooLong;
 }
 
 function startWork(loop: Loop, slot: StepSlot): void {

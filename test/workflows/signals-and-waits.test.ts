@@ -78,4 +78,13 @@ describe('a signal', function () {
     await runs.control.continue(id, me);
     await runs.reaches(id, 'completed');
   });
+
+  it('to cancel a run of many short steps is handled long before its last step', async () => {
+    const id = await runs.submit({ rehearsal: { steps: 50, step_ms: 100 } });
+    await runs.becomes('it works', id, ({ steps }) => steps[2]?.status === 'completed');
+    await runs.control.cancel(id, me);
+    await runs.control.view(id);
+    const row = await runs.becomes('it has ended', id, ({ completed_at }) => completed_at != null);
+    assert.equal(row.state, 'cancelled');
+  });
 });

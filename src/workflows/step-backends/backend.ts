@@ -33,6 +33,8 @@ export type StepBackend = {
    */
   brief?: {
     fits(work: StepWork): boolean;
+    /** Returns how long the work takes, in milliseconds. */
+    ms(work: StepWork): number;
     work(
       change: RunChange,
       work: StepWork,

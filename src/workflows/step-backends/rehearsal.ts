@@ -52,11 +52,15 @@ export const rehearsalBackend: StepBackend = {
     }
   },
   brief: {
-    fits: (work) =>
-      !asksPerson(work) && (work.rehearsal?.step_ms ?? 0) < Math.min(BRIEF_MS, work.step.time_limit_ms),
+    fits: (work) => !asksPerson(work) && briefMsOf(work) < Math.min(BRIEF_MS, work.step.time_limit_ms),
+    ms: briefMsOf,
     work: rehearseBriefly,
   },
 };
+
+function briefMsOf({ rehearsal }: StepWork): number {
+  return rehearsal?.step_ms ?? 0;
+}
 
 /** Returns whether the script makes this step ask a person. It asks once, in the first attempt. */
 function asksPerson({ rehearsal, number, attempt }: StepWork): boolean {
