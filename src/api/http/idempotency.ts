@@ -34,15 +34,18 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
     return { scope, key: `${caller.actor}:${given}` };
   }
 
-  async function runFirst(
+  async function runClaimed(
     claim: Claim,
+    isFirst: boolean,
     run: (claim: Claim) => Promise<RouteResponse>,
   ): Promise<RouteResponse> {
     let answer: RouteResponse;
     try {
       answer = await run(claim);
     } catch (error) {
-      if (!isOutcomeUnknown(error)) await releaseKey(database, claim.scope, claim.key).catch(onError);
+      // An earlier request without a response may have taken effect. A repeat that is rejected changes nothing about that.
+      if (isFirst && !isOutcomeUnknown(error))
+        await releaseKey(database, claim.scope, claim.key).catch(onError);
       throw error;
     }
     // If the response cannot be stored, it is still sent, because the request took effect.
@@ -64,7 +67,7 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
     const claimed = await claimKey(database, request);
     switch (claimed.outcome) {
       case 'mine':
-        return await runFirst({ ...place, claimedAt: claimed.claimedAt }, run);
+        return await runClaimed({ ...place, claimedAt: claimed.claimedAt }, claimed.isFirst, run);
       case 'answered':
         return replayed(sealing.open(claimed.answer, storedResponseContext(place)));
       case 'at_work':

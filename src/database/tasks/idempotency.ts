@@ -5,11 +5,11 @@ import { IdempotencyKey } from './entities.ts';
 
 /**
  * The result of claiming a key. `mine`: this request is the first (or replaces one whose process died), and `claimedAt`
- * is when the key was first used. `answered`: the sealed first response. `at_work`: the first request is in progress.
+ * is when the key was first used; `isFirst` is false in the second case. `answered`: the sealed first response. `at_work`: the first request is in progress.
  * `reused`: the key belongs to another request.
  */
 export type ClaimOutcome =
-  | { outcome: 'mine'; claimedAt: Date }
+  | { outcome: 'mine'; claimedAt: Date; isFirst: boolean }
   | { outcome: 'answered'; answer: string }
   | { outcome: 'at_work' }
   | { outcome: 'reused' };
@@ -32,14 +32,14 @@ export async function claimKey(database: Database, request: ClaimRequest): Promi
       where idempotency_keys.created_at < ${outdated}::timestamptz
     returning created_at
   `.execute(queryBuilderOf(database));
-  if (fresh.rows.length > 0) return { outcome: 'mine', claimedAt: now };
+  if (fresh.rows.length > 0) return { outcome: 'mine', claimedAt: now, isFirst: true };
   const row = await database.em.fork().findOne(IdempotencyKey, { project_id: scope, key });
   if (!row) return { outcome: 'at_work' };
   const isOthers = row.actor !== null && row.actor !== actor;
   if (isOthers || row.request_hash !== requestHash) return { outcome: 'reused' };
   if (row.answer) return { outcome: 'answered', answer: row.answer };
   if (now.getTime() - row.created_at.getTime() < ABANDONED_MS) return { outcome: 'at_work' };
-  return { outcome: 'mine', claimedAt: row.created_at };
+  return { outcome: 'mine', claimedAt: row.created_at, isFirst: false };
 }
 
 /** Stores the first response, sealed. */
