@@ -37,6 +37,8 @@ export class Recorder {
   shown: RunView = initialView();
   /** Whether this workflow must not write the run any more: it was erased, or something else ended it. */
   isGone = false;
+  /** How the run has ended, if its end was recorded without this workflow; null if not, or if it was erased. */
+  endedAs: TaskState | null = null;
 
   readonly #executionId: string;
   readonly #identity: SearchAttributePair[] | null;
@@ -201,6 +203,7 @@ export class Recorder {
   #applyOutcome({ view }: RunChange, result: RecordOutcome): void {
     if (result.outcome !== 'recorded') {
       this.isGone = true;
+      if (result.outcome === 'ended') this.endedAs = result.state;
       this.#onGone();
       return;
     }

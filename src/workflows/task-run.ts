@@ -5,6 +5,7 @@ import {
   CancellationScope,
   condition,
   isCancellation,
+  patched,
   proxyLocalActivities,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -51,7 +52,7 @@ export async function taskRun(
 
   if (recorder.isGone) {
     await CancellationScope.nonCancellable(() => until(() => run.agents.areSettled));
-    return { state: recorder.shown.state };
+    return await endAsRecorded(run);
   }
   if (isReportedByCallback(recorder.shown.state) && input.hasCallback && !run.calledBack) {
     await CancellationScope.nonCancellable(() => sendCallbackOf(input.executionId));
@@ -62,6 +63,19 @@ export async function taskRun(
   if (ending.kind === 'cancelled' && root.consideredCancelled)
     throw new CancelledFailure('the run was cancelled');
   return { state: recorder.shown.state };
+}
+
+/**
+ * Ends the workflow of a run whose row has ended, or is gone. The process of an earlier try of the same workflow task may
+ * have recorded the end, and may have died before its callback was delivered.
+ */
+async function endAsRecorded({ input, recorder }: Run): Promise<{ state: TaskState }> {
+  const { endedAs, shown } = recorder;
+  if (endedAs === null || !patched('ends-as-recorded')) return { state: shown.state };
+  if (isReportedByCallback(endedAs) && input.hasCallback)
+    await CancellationScope.nonCancellable(() => sendCallbackOf(input.executionId));
+  if (endedAs === 'failed') throw ApplicationFailure.nonRetryable('the run failed', 'RunFailed');
+  return { state: endedAs };
 }
 
 type Ending = { kind: 'done' } | { kind: 'cancelled' } | { kind: 'failed'; message: string };
