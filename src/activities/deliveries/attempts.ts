@@ -101,8 +101,8 @@ export function createAttempts(deps: AttemptDependencies) {
 
   /**
    * Reads the webhook, and the delivery if it may have changed. Returns null if nothing may be sent any more, after it
-   * has recorded why: as the status for an automatic attempt or a test, in the reason for a manual attempt. An attempt begins at the time of the lookup, so that an allowed
-   * one began before any later disabling.
+   * has recorded why: as the status for an automatic attempt or a test, in the reason for a manual attempt. An attempt
+   * begins at the time of the lookup, so that an allowed one began before any later disabling.
    */
   async function lookUp(
     delivery: Post,

@@ -5,8 +5,8 @@ import { IdempotencyKey } from './entities.ts';
 
 /**
  * The result of claiming a key. `mine`: this request is the first (or replaces one whose process died), and `claimedAt`
- * is when the key was first used; `isFirst` is false in the second case. `answered`: the sealed first response. `at_work`: the first request is in progress.
- * `reused`: the key belongs to another request.
+ * is when the key was first used; `isFirst` is false in the second case. `answered`: the sealed first response.
+ * `at_work`: the first request is in progress. `reused`: the key belongs to another request.
  */
 export type ClaimOutcome =
   | { outcome: 'mine'; claimedAt: Date; isFirst: boolean }
