@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { canonicalJson } from '../../src/domain/common/canonical-json.ts';
+import { canonicalJson, hasRoundedNumber } from '../../src/domain/common/canonical-json.ts';
 import { payloadText } from '../../src/domain/webhooks/event-payload.ts';
 import { entrySpans, fieldSpan } from '../../src/domain/common/json-spans.ts';
 import { holds } from './property.ts';
@@ -43,6 +43,37 @@ describe('the canonical text of a JSON value', () => {
     holds([fc.bigInt({ min: 2n ** 53n, max: 2n ** 200n })], (large) => {
       assert.equal(canonicalJson(JSON.parse(`{"a":[${large}]}`)), null);
     });
+  });
+});
+
+describe('a number that JavaScript rounds', () => {
+  const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
+  /** With more significant digits than any number of JavaScript. */
+  const odd = fc.bigInt({ min: 2n ** 63n, max: 2n ** 90n }).map((half) => half * 2n + 1n);
+
+  it('is found wherever it is, also as a decimal or with an exponent', () => {
+    holds([json, odd, fc.nat(30)], (value, digits, places) => {
+      const shifted = `0.${String(digits).padStart(places + 20, '0')}`;
+      for (const number of [`${digits}`, `-${digits}`, shifted, `${digits}e-${places}`, '1e999', '1e-999'])
+        assert.ok(hasRoundedNumber(`{"a": ${JSON.stringify(value)}, "b": [${number}]}`), number);
+    });
+  });
+
+  it('is not found among numbers that stay the same in any notation, nor in strings', () => {
+    holds([finite, odd], (number, digits) => {
+      for (const text of [String(number), number.toExponential(), `${JSON.stringify(number)}`])
+        assert.ok(!hasRoundedNumber(`[${text}, "${digits}", "\\"${digits}"]`), text);
+      assert.ok(!hasRoundedNumber(JSON.stringify({ [`${digits}`]: `\\${digits}` })));
+    });
+  });
+
+  it('is assumed in a text with more than 1,000 long numbers', () => {
+    const longNumbers = (count: number) =>
+      JSON.stringify(Array.from({ length: count }, () => 1_234_567.890_123_4));
+    const exact = (count: number) => longNumbers(count).replaceAll('1234567.8901234', '1234567.89012340');
+    assert.ok(!hasRoundedNumber(exact(1_000)));
+    assert.ok(hasRoundedNumber(exact(1_001)));
+    assert.ok(!hasRoundedNumber(longNumbers(50_000)), 'shorter ones are exact');
   });
 });
 
