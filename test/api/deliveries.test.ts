@@ -512,6 +512,26 @@ describe('deliveries', () => {
     assert.match(world.logged(), /started the retries of a delivery after its worker was interrupted/);
   });
 
+  it('list their newest 100 attempts, with at most 8 MiB of payloads', async () => {
+    const hook = await webhook();
+    await publish('issue.created', { ...sampleData('issue.created'), padding: 'x'.repeat(700_000) });
+    const { id } = await delivered(hook, is('succeeded'));
+    await sql`
+      insert into delivery_attempts (delivery_id, number, trigger, attempted_at, url, request_headers, timings)
+      select delivery_id, number + more, 'manual', attempted_at, url, request_headers, timings
+      from delivery_attempts, generate_series(1, 119) as more where delivery_id = ${id}
+    `.execute(queryBuilderOf(world.database));
+    const { attempts } = await detail(id);
+    assert.deepEqual(
+      attempts.map(({ number }: Row) => number),
+      Array.from({ length: 100 }, (_, index) => 21 + index),
+    );
+    const payloads = attempts.map(({ request }: Row) => request.body);
+    assert.ok(payloads.slice(0, 89).every((body: unknown) => body === null));
+    assert.ok(payloads.slice(89).every((body: string) => body.includes('xxx')));
+    assert.equal(payloads.length, 89 + 11, '11 payloads of 0.7 MB');
+  });
+
   describe('a manual retry', () => {
     it('does not change the schedule of a retrying delivery, unless it succeeds', async () => {
       receiver.answering(500);

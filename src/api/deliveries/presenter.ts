@@ -1,4 +1,5 @@
 import type { AttemptRow, DeliveryRow, EventOfDelivery } from '../../database/webhooks/deliveries.ts';
+import { MAX_LISTED_PAYLOAD_BYTES } from '../../domain/common/limits.ts';
 import { withoutRepeatedSignatures, withoutSignatures } from '../../outbound/webhook-request.ts';
 import { presentListed } from '../../domain/webhooks/delivery-view.ts';
 
@@ -37,17 +38,25 @@ export function presentAttempt(row: AttemptRow, body: string | null, signed: boo
   };
 }
 
-/** Returns a delivery with all its attempts. */
+/**
+ * Returns a delivery with its newest attempts. All of them have the same payload, so that only as many repeat it as the limit
+ * allows: a response of one delivery must not need hundreds of megabytes.
+ */
 export function presentDetail(
   row: DeliveryRow,
   attempts: readonly AttemptRow[],
   event: EventOfDelivery | null,
   signed: boolean,
 ) {
+  const body = event?.body ?? null;
+  const size = Buffer.byteLength(body ?? '');
+  const firstWithBody = attempts.length - Math.max(1, Math.floor(MAX_LISTED_PAYLOAD_BYTES / size));
   return {
     ...presentListed(row, event?.words ?? null),
     event_timestamp: event?.timestamp.toISOString() ?? null,
     received_at: event?.received_at.toISOString() ?? null,
-    attempts: attempts.map((attempt) => presentAttempt(attempt, event?.body ?? null, signed)),
+    attempts: attempts.map((attempt, index) =>
+      presentAttempt(attempt, index < firstWithBody ? null : body, signed),
+    ),
   };
 }

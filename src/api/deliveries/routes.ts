@@ -67,7 +67,7 @@ function read(deps: Dependencies): Route {
     path: ONE,
     operationId: 'readDelivery',
     tag,
-    summary: 'Get a delivery with all its attempts',
+    summary: 'Get a delivery with its attempts',
     access: reads,
     params: schema.deliveryParams,
     responses: { 200: { description: 'The delivery', schema: schema.detail } },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ATTEMPT_TRIGGERS, DELIVERY_STATUSES } from '../../domain/webhooks/delivery.ts';
 import { listedDelivery } from '../../domain/webhooks/delivery-view.ts';
 import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts';
-import { MAX_SEARCH_LENGTH } from '../../domain/common/limits.ts';
+import { MAX_LISTED_ATTEMPTS, MAX_SEARCH_LENGTH } from '../../domain/common/limits.ts';
 import { FAILURE_KINDS } from '../../domain/common/failure-kinds.ts';
 import { listParameter, pageOf, pageParameters, text, givenTime, timestamp, uuid } from '../http/fields.ts';
 
@@ -16,7 +16,12 @@ export const attemptRequest = z.strictObject({
   method: z.literal('POST'),
   url: z.string(),
   headers: headers.describe('Secrets are masked'),
-  body: z.string().nullable().describe('Null after the payload was deleted'),
+  body: z
+    .string()
+    .nullable()
+    .describe(
+      'Null after the payload was deleted, and in older attempts if all payloads would be larger than 8 MiB: it is the same in all attempts',
+    ),
 });
 
 export const attempt = z
@@ -55,7 +60,7 @@ export const detail = listedDelivery
   .extend({
     event_timestamp: timestamp.nullable().describe('When the event occurred'),
     received_at: timestamp.nullable().describe('When the service received the event'),
-    attempts: z.array(attempt).describe('Oldest first'),
+    attempts: z.array(attempt).max(MAX_LISTED_ATTEMPTS).describe('The newest 100, oldest first'),
   })
   .meta({ id: 'DeliveryDetail' });
 

@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import { MAX_READ_WORDS_LENGTH } from '../../domain/webhooks/delivery-view.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
+import { MAX_LISTED_ATTEMPTS } from '../../domain/common/limits.ts';
 import { lowestIdAt } from '../common/ids.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { Delivery, DeliveryAttempt, WorkspaceEvent } from './entities.ts';
@@ -154,9 +155,14 @@ export async function findDelivery(
 
 /** Returns all attempts of a delivery, oldest first. */
 export async function listAttempts(database: Database, deliveryId: string): Promise<AttemptRow[]> {
-  return await database.em
+  const newest = await database.em
     .fork()
-    .find(DeliveryAttempt, { delivery_id: deliveryId }, { orderBy: { number: 'asc' } });
+    .find(
+      DeliveryAttempt,
+      { delivery_id: deliveryId },
+      { orderBy: { number: 'desc' }, limit: MAX_LISTED_ATTEMPTS },
+    );
+  return newest.toReversed();
 }
 
 /** Returns the search words of the events of these deliveries, by `seq`, cut to the length for lists. */
