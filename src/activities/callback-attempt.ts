@@ -9,9 +9,9 @@ import {
 import { retryOnDeadlock } from '../database/common/outage.ts';
 import type { Database } from '../database/database.ts';
 import { triggerOf } from '../domain/tasks/callback.ts';
+import { hasBegunLast, verdictOfAttempt } from '../domain/tasks/callback-schedule.ts';
 import type { FeedEntry } from '../domain/tasks/feed-events.ts';
 import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../domain/common/limits.ts';
-import { CALLBACK_ATTEMPTS, callbackWaitMs } from '../domain/common/retry-schedules.ts';
 import { requestHeaders, storableBody, type AttemptRecord } from '../outbound/attempt-record.ts';
 import type { OutboundClient } from '../outbound/attempt.ts';
 import type { Traces } from '../outbound/traces.ts';
@@ -43,8 +43,6 @@ export type CallbackAttempt = (pending: PendingCallback, signal: AbortSignal) =>
 
 /** Time until the next check whether another process has ended its attempt, in milliseconds. */
 export const RECHECK_MS = 1_000;
-/** An attempt that started this long ago is over, in milliseconds, even if its process died. */
-export const CALLBACK_ATTEMPT_EXPIRY_MS = CALLBACK_TIMEOUT_MS + 2_000;
 /**
  * Longest time to start an attempt, in milliseconds. A slower start (a stalled database, a frozen process) is withdrawn
  * before sending: its request would be in flight when others consider it over.
@@ -76,11 +74,6 @@ export function createCallbackAttempt(deps: CallbackDependencies): CallbackAttem
       traced.end(made);
     }
   };
-}
-
-/** Returns true if no attempt may follow the last one. While the callback is pending, that one has no recorded end. */
-function hasBegunLast({ retryId, attempts, last }: PendingCallback): boolean {
-  return retryId === null ? attempts >= CALLBACK_ATTEMPTS : last?.endedAt === null;
 }
 
 function callbackOf(pending: PendingCallback, { openSecret }: CallbackDependencies): Callback {
@@ -119,12 +112,11 @@ async function attempt(
   });
   deps.onAttempt?.(record, executionId);
   const isSuccess = record.outcome === 'succeeded';
-  const waitMs = isSuccess || retryId !== null ? null : callbackWaitMs(begun.number);
   const completedAt = deps.clock();
-  const nextAttemptAt = waitMs === null ? null : new Date(completedAt.getTime() + waitMs);
-  const finalStatus = isSuccess ? 'delivered' : nextAttemptAt === null ? 'failed' : null;
+  const made = { number: begun.number, retryId };
+  const { finalStatus, waitMs, nextAttemptAt } = verdictOfAttempt(made, isSuccess, completedAt);
   const ended = endedAttempt(record, completedAt, nextAttemptAt);
-  const entry = attemptEntry({ number: begun.number, retryId }, record, completedAt, nextAttemptAt);
+  const entry = attemptEntry(made, record, completedAt, nextAttemptAt);
   await writeWithRetries(
     () => endAttempt(database, { ...begun, executionId, ended, entry }, finalStatus),
     signal,

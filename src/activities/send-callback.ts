@@ -3,12 +3,8 @@ import { Context } from '@temporalio/activity';
 import { findPendingCallback, type PendingCallback } from '../database/tasks/callbacks.ts';
 import type { Database } from '../database/database.ts';
 import type { CallbackRetry } from '../temporal/task-messages.ts';
-import {
-  callbackFailed,
-  RECHECK_MS,
-  CALLBACK_ATTEMPT_EXPIRY_MS,
-  type CallbackAttempt,
-} from './callback-attempt.ts';
+import { timeUntilDue } from '../domain/tasks/callback-schedule.ts';
+import { callbackFailed, RECHECK_MS, type CallbackAttempt } from './callback-attempt.ts';
 import { startHeartbeat } from './heartbeat.ts';
 
 export type CallbackActivities = ReturnType<typeof createCallbackActivities>;
@@ -48,10 +44,8 @@ export function createCallbackActivities({ database, attempt }: Dependencies) {
 
 /** Waits until the attempt is due. Throws if the wait is long, so that the activity does not occupy a place. */
 async function waitUntilDue({ last }: PendingCallback): Promise<void> {
-  const now = Date.now();
-  const isUnderWay = last?.endedAt === null && now - last.attemptedAt.getTime() <= CALLBACK_ATTEMPT_EXPIRY_MS;
-  if (isUnderWay) throw callbackFailed('an attempt is under way', RECHECK_MS);
-  const leftMs = (last?.nextAttemptAt?.getTime() ?? now) - now;
+  const leftMs = timeUntilDue({ last }, Date.now());
+  if (leftMs === null) throw callbackFailed('an attempt is under way', RECHECK_MS);
   if (leftMs > BRIEF_MS) throw callbackFailed(last?.message ?? 'the callback was not accepted', leftMs);
   if (leftMs > 0) await pause(leftMs);
 }

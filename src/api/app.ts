@@ -13,6 +13,7 @@ import { clientAddresses } from './http/client-address.ts';
 import { createAuthentication } from './http/authentication.ts';
 import { errorResponses } from './http/error-responses.ts';
 import { createIdempotency } from './http/idempotency.ts';
+import { createIdempotencyKeys } from '../database/tasks/idempotency.ts';
 import { createRateLimiter } from '../domain/common/rate-limiter.ts';
 import { requestId } from './http/request-state.ts';
 import { requireReadableTarget } from './http/request-target.ts';
@@ -45,7 +46,7 @@ export function createApp(deps: Dependencies): Koa {
   const router = createRouter({
     routes,
     authenticate: createAuthentication({ ...deps, onError }),
-    idempotency: createIdempotency({ ...deps, onError }),
+    idempotency: createIdempotency({ ...deps, keys: createIdempotencyKeys(deps.database), onError }),
     limiters: {
       credential: createRateLimiter({ name: 'credential', ...rateLimit }, clock),
       events: createRateLimiter({ name: 'events', ...deps.eventsRateLimit }, clock),

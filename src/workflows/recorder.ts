@@ -1,12 +1,4 @@
-import {
-  CancellationScope,
-  proxyLocalActivities,
-  setCurrentDetails,
-  upsertSearchAttributes,
-  workflowInfo,
-} from '@temporalio/workflow';
 import type { SearchAttributePair } from '@temporalio/common';
-import type { RunRecords } from '../activities/run-records.ts';
 import type { HistoryLength, RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
 import type { RunState } from '../domain/tasks/run-state.ts';
 import type { RunView } from '../domain/tasks/run-schemas.ts';
@@ -20,11 +12,18 @@ import {
   type TaskRunInput,
 } from '../temporal/task-messages.ts';
 
-const records = proxyLocalActivities<RunRecords>({
-  startToCloseTimeout: '10 s',
-  // The database may be down for long. The run waits for it, since it never acts on unrecorded changes.
-  retry: { initialInterval: '200 ms', maximumInterval: '5 s' },
-});
+/** What the recorder needs of Temporal and the database. */
+export type RecorderEngine = {
+  /** Writes a change. Tries again for as long as the database is down. */
+  recordRun(change: RunChange): Promise<RecordOutcome>;
+  /** Does work that a cancel of the run does not stop. */
+  uncancelled<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Returns the current length of the history. */
+  history(): HistoryLength;
+  upsertSearchAttributes(attributes: SearchAttributePair[]): void;
+  /** Sets the text that the Temporal Web UI shows. */
+  setDetails(text: string): void;
+};
 
 /** A signal, and the workflow task that handles it. */
 const EVENTS_OF_SIGNAL = 4;
@@ -44,6 +43,7 @@ export class Recorder {
   readonly #identity: SearchAttributePair[] | null;
   readonly #state: RunState;
   readonly #onGone: () => void;
+  readonly #engine: RecorderEngine;
   #writing: Promise<unknown> | null = null;
   /** The length of the history when the write in progress began. */
   #writingSince = 0;
@@ -58,12 +58,14 @@ export class Recorder {
     run: TaskRunInput,
     state: RunState,
     onGone: () => void,
+    engine: RecorderEngine,
     earlier: { view: RunView; stateInAttribute: TaskState | null } | null = null,
   ) {
     this.#executionId = run.executionId;
     this.#identity = run.findBy && identityOf(run.findBy, run.taskType);
     this.#state = state;
     this.#onGone = onGone;
+    this.#engine = engine;
     if (earlier === null) return;
     this.shown = earlier.view;
     this.#stateInAttribute = earlier.stateInAttribute;
@@ -82,7 +84,7 @@ export class Recorder {
 
   /** Whether an earlier workflow task has begun the write in progress. */
   get isWritingSinceEarlier(): boolean {
-    return this.#writing !== null && this.#writingSince < workflowInfo().historyLength;
+    return this.#writing !== null && this.#writingSince < this.#engine.history().events;
   }
 
   /** Whether something is being written. */
@@ -96,7 +98,7 @@ export class Recorder {
    * signals have added since.
    */
   get history(): HistoryLength {
-    return this.#history ?? currentHistory();
+    return this.#history ?? this.#engine.history();
   }
 
   /** Adds a signal to the length of the history. */
@@ -137,7 +139,7 @@ export class Recorder {
 
   async #recordChange(): Promise<void> {
     const change = this.#takeChange();
-    if (change) this.#applyOutcome(change, await records.recordRun(change));
+    if (change) this.#applyOutcome(change, await this.#engine.recordRun(change));
     this.#updateSearchAttributes();
   }
 
@@ -177,9 +179,9 @@ export class Recorder {
   /** Runs one write at a time. A write that waits takes all changes made until its turn. */
   async #oneAtATime<Result>(write: () => Promise<Result>): Promise<Result> {
     while (this.#writing) await this.#writing;
-    const writing = CancellationScope.nonCancellable(write);
+    const writing = this.#engine.uncancelled(write);
     this.#writing = writing;
-    this.#writingSince = workflowInfo().historyLength;
+    this.#writingSince = this.#engine.history().events;
     try {
       return await writing;
     } finally {
@@ -196,7 +198,7 @@ export class Recorder {
   }
 
   #emptyChange(): RunChange {
-    const history = currentHistory();
+    const history = this.#engine.history();
     return { executionId: this.#executionId, view: null, entries: [], enginePauseOver: false, history };
   }
 
@@ -218,7 +220,10 @@ export class Recorder {
     const { state } = this.shown;
     if (!this.#identity || this.isGone || state === this.#stateInAttribute) return;
     const isFirst = this.#stateInAttribute === null;
-    upsertSearchAttributes([...(isFirst ? this.#identity : []), { key: stateAttribute, value: state }]);
+    this.#engine.upsertSearchAttributes([
+      ...(isFirst ? this.#identity : []),
+      { key: stateAttribute, value: state },
+    ]);
     this.#stateInAttribute = state;
   }
 
@@ -227,13 +232,8 @@ export class Recorder {
     const steps = `${progress.steps_completed} of ${progress.steps_total} steps`;
     const step = progress.current_step === null ? '' : `, now **${progress.current_step}**`;
     const pause = paused_by === null ? '' : `, paused by ${paused_by}`;
-    setCurrentDetails(`**${state}**: ${steps}${step}${pause}`);
+    this.#engine.setDetails(`**${state}**: ${steps}${step}${pause}`);
   }
-}
-
-function currentHistory(): HistoryLength {
-  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
-  return { events: historyLength, bytes: historySize, isLong: continueAsNewSuggested };
 }
 
 /** Returns the search attributes that never change during a run. */

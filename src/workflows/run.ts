@@ -5,6 +5,7 @@ import { Agents } from './agent-child.ts';
 import type { CarriedRun, Stage } from './carried-run.ts';
 import { Questions } from './questions.ts';
 import { Recorder } from './recorder.ts';
+import { recorderEngine } from './recorder-engine.ts';
 import { SignalOrder } from './signal-order.ts';
 
 /** A run in progress. */
@@ -33,7 +34,7 @@ export type Run = {
 export function createRun(input: TaskRunInput, earlier: CarriedRun | null): Run {
   const state = new RunState(Date.parse(input.createdAt), earlier && recordedOf(earlier));
   const work = new CancellationScope();
-  const recorder = new Recorder(input, state, () => work.cancel(), earlier);
+  const recorder = new Recorder(input, state, () => work.cancel(), recorderEngine, earlier);
   return {
     input,
     state,

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { Caller } from '../../src/api/http/caller.ts';
 import { createIdempotency } from '../../src/api/http/idempotency.ts';
 import { unavailable } from '../../src/api/http/problem.ts';
+import { createIdempotencyKeys } from '../../src/database/tasks/idempotency.ts';
 import type { Claim } from '../../src/api/http/route.ts';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { isDatabaseOutage } from '../../src/database/common/outage.ts';
@@ -131,7 +132,7 @@ describe('an idempotency key', () => {
     let now = Date.now();
     const { configuration, database, installation } = world;
     const once = createIdempotency({
-      database,
+      keys: createIdempotencyKeys(database),
       sealing: createSealing(configuration.sealingKeys),
       clock: () => new Date(now),
       onError: () => {},
@@ -167,7 +168,7 @@ describe('an idempotency key', () => {
     let now = Date.now();
     const { configuration, database, installation } = world;
     const once = createIdempotency({
-      database,
+      keys: createIdempotencyKeys(database),
       sealing: createSealing(configuration.sealingKeys),
       clock: () => new Date(now),
       onError: () => {},

@@ -13,8 +13,8 @@ const HARMLESS: readonly (readonly [file: string, text: string, reason: string])
     'SHA-256 of a key of 256 random bits: no key can be created for a partly known hash',
   ],
   [
-    'src/database/tasks/idempotency.ts',
-    'row.request_hash !== requestHash',
+    'src/domain/common/idempotency.ts',
+    'stored.request_hash !== requestHash',
     'hash of a request, stored for its sender',
   ],
   ['src/api/events/prepare.ts', 'earlier !== made.hash', 'hashes of two events in one request'],

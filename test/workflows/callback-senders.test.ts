@@ -5,7 +5,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { sql } from 'kysely';
-import { CALLBACK_ATTEMPT_EXPIRY_MS, createCallbackAttempt } from '../../src/activities/callback-attempt.ts';
+import { createCallbackAttempt } from '../../src/activities/callback-attempt.ts';
+import { CALLBACK_ATTEMPT_EXPIRY_MS } from '../../src/domain/tasks/callback-schedule.ts';
 import { createImmediateCallbacks } from '../../src/activities/immediate-callbacks.ts';
 import { createCallbackActivities } from '../../src/activities/send-callback.ts';
 import {

@@ -2,7 +2,11 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Database } from '../../database/database.ts';
 import { listBacklog, readDeliveriesToSend, type DeliveryToSend } from '../../database/webhooks/dispatch.ts';
 import { recordUnmadeRetry, startScheduledRetry } from '../../database/webhooks/scheduled-retries.ts';
-import { isSettled, type DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
+import {
+  attemptsAtRequest,
+  isSettled,
+  type DeliveryProgress,
+} from '../../domain/webhooks/attempt-conditions.ts';
 import { placeWaitMs } from '../../domain/common/retry-schedules.ts';
 import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
@@ -57,7 +61,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
       const delivery = await find(deliveryId);
       const now = await engineClock(engineTime);
       if (!delivery) return;
-      const attempts = input.attempts ?? attemptsAtRequest(delivery, input.token);
+      const { attempts_count: count, updated_at: changedAt } = delivery;
+      const attempts = input.attempts ?? attemptsAtRequest(count, changedAt, input.token);
       const isWanted = (current: DeliveryProgress) => !isSettled(current, attempts);
       if (!isWanted(delivery)) return;
       const [one] = await selectSendable(database, [delivery], now());
@@ -128,18 +133,6 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     const isMore = (await listBacklog(database, webhookId, 1)).length > 0;
     return { isMore, isWell, isCrowded: isCrowded && attempts === 0 };
   }
-}
-
-/**
- * Returns the number of attempts at the time of a request that does not say it, since a previous version made it. The
- * time of the request is in its token, a UUID of version 7.
- */
-function attemptsAtRequest(
-  { attempts_count: attempts, updated_at: at }: DeliveryToSend,
-  token: string,
-): number {
-  const requestedAt = Number.parseInt(token.slice(0, 13).replace('-', ''), 16);
-  return at.getTime() > requestedAt ? attempts - 1 : attempts;
 }
 
 /** Returns the signal of the activity, which ends the wait for a place and aborts the request. */

@@ -1,19 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { Database } from '../../database/database.ts';
-import { claimKey, storeAnswer, releaseKey } from '../../database/tasks/idempotency.ts';
+import type { IdempotencyKeys } from '../../database/tasks/idempotency.ts';
 import { derivedUuid } from '../../database/common/ids.ts';
 import { isDatabaseOutage } from '../../database/common/outage.ts';
-import { listProjectIds } from '../../database/people/projects.ts';
+import { IDEMPOTENCY_KEY } from '../../domain/common/idempotency.ts';
 import { storedResponseContext, type Sealing } from '../../security/sealing.ts';
 import type { Caller } from './caller.ts';
 import { Problem } from './problem.ts';
 import type { RouteResponse, Claim } from './route.ts';
 
-/** The form of an idempotency key. */
-export const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
-
 type Dependencies = {
-  database: Database;
+  keys: IdempotencyKeys;
   sealing: Sealing;
   clock: () => Date;
   onError: (error: unknown) => void;
@@ -25,11 +21,11 @@ type IdempotentRequest = { given: string; method: string; path: string; body: un
  * stored: a rejected request had no effect, and can be corrected and sent again with the same key. A response may contain
  * a secret, so only the credential that got it first gets it again.
  */
-export function createIdempotency({ database, sealing, clock, onError }: Dependencies) {
+export function createIdempotency({ keys, sealing, clock, onError }: Dependencies) {
   /** Returns the project that a key belongs to. A user has no project, so the oldest one of the workspace is used. */
   async function scopeOf(caller: Caller, given: string): Promise<{ scope: string; key: string }> {
     if (caller.kind !== 'person') return { scope: caller.projectId, key: given };
-    const [scope] = await listProjectIds(database, caller.workspaceId);
+    const [scope] = await keys.listScopes(caller.workspaceId);
     if (scope === undefined) throw new Problem('bad_request', 'Idempotency-Key requires a project.');
     return { scope, key: `${caller.actor}:${given}` };
   }
@@ -44,13 +40,12 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
       answer = await run(claim);
     } catch (error) {
       // An earlier request without a response may have taken effect. A repeat that is rejected changes nothing about that.
-      if (isFirst && !isOutcomeUnknown(error))
-        await releaseKey(database, claim.scope, claim.key).catch(onError);
+      if (isFirst && !isOutcomeUnknown(error)) await keys.release(claim.scope, claim.key).catch(onError);
       throw error;
     }
     // If the response cannot be stored, it is still sent, because the request took effect.
     const sealed = sealing.seal(JSON.stringify(answer), storedResponseContext(claim));
-    await storeAnswer(database, claim.scope, claim.key, sealed).catch(onError);
+    await keys.storeAnswer(claim.scope, claim.key, sealed).catch(onError);
     return answer;
   }
 
@@ -58,13 +53,13 @@ export function createIdempotency({ database, sealing, clock, onError }: Depende
     wanted: IdempotentRequest,
     run: (claim: Claim) => Promise<RouteResponse>,
   ): Promise<RouteResponse> {
-    if (!KEY_FORM.test(wanted.given)) {
+    if (!IDEMPOTENCY_KEY.test(wanted.given)) {
       throw new Problem('bad_request', 'Idempotency-Key must be 1–255 visible ASCII characters.');
     }
     const place = await scopeOf(wanted.caller, wanted.given);
     const { actor } = wanted.caller;
     const request = { ...place, actor, requestHash: requestHash(wanted), now: clock() };
-    const claimed = await claimKey(database, request);
+    const claimed = await keys.claim(request);
     switch (claimed.outcome) {
       case 'mine':
         return await runClaimed({ ...place, claimedAt: claimed.claimedAt }, claimed.isFirst, run);

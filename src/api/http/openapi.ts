@@ -4,7 +4,7 @@ import { FIELD_PROBLEMS, PROBLEMS, type ProblemCode } from '../../domain/common/
 import { callbackSchema } from '../../domain/tasks/callback-schema.ts';
 import { eventComponents } from '../../domain/webhooks/event-documents.ts';
 import { rehearsalSchema } from '../../domain/tasks/rehearsal.ts';
-import { KEY_FORM } from './idempotency.ts';
+import { IDEMPOTENCY_KEY } from '../../domain/common/idempotency.ts';
 import { isNegotiated, type DeclaredResponse, type Route } from './route.ts';
 import { sentRequests } from './sent-requests.ts';
 
@@ -39,7 +39,7 @@ const SECURITY = {
 const idempotencyHeader = z.strictObject({
   'Idempotency-Key': z
     .string()
-    .regex(KEY_FORM)
+    .regex(IDEMPOTENCY_KEY)
     .optional()
     .describe('The same key and body return the first response again, for 24 hours'),
 });

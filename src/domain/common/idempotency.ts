@@ -1,0 +1,47 @@
+import { IDEMPOTENCY_RETENTION_MS } from './limits.ts';
+
+/** The form of an idempotency key. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** A request without a response after this time has no process any more, in milliseconds. */
+const ABANDONED_MS = 30_000;
+
+/** A request that claims a key. `actor` is the credential, `scope` the id of a project. */
+export type ClaimRequest = { scope: string; key: string; actor: string; requestHash: string; now: Date };
+
+/** A stored key. `answer` is the sealed first response; `actor` is null in keys of previous versions. */
+export type StoredKey = {
+  actor?: string | null | undefined;
+  request_hash: string;
+  answer?: string | null | undefined;
+  created_at: Date;
+};
+
+/**
+ * The result of claiming a key. `mine`: this request is the first (or replaces one whose process died), and `claimedAt`
+ * is when the key was first used; `isFirst` is false in the second case. `answered`: the sealed first response.
+ * `at_work`: the first request is in progress. `reused`: the key belongs to another request.
+ */
+export type ClaimOutcome =
+  | { outcome: 'mine'; claimedAt: Date; isFirst: boolean }
+  | { outcome: 'answered'; answer: string }
+  | { outcome: 'at_work' }
+  | { outcome: 'reused' };
+
+/** Returns the result of claiming a key that is stored; null: another request has released it a moment ago. */
+export function outcomeOfClaim(
+  stored: StoredKey | null,
+  { actor, requestHash, now }: Pick<ClaimRequest, 'actor' | 'requestHash' | 'now'>,
+): ClaimOutcome {
+  if (!stored) return { outcome: 'at_work' };
+  const isOthers = (stored.actor ?? actor) !== actor;
+  if (isOthers || stored.request_hash !== requestHash) return { outcome: 'reused' };
+  if (stored.answer) return { outcome: 'answered', answer: stored.answer };
+  if (now.getTime() - stored.created_at.getTime() < ABANDONED_MS) return { outcome: 'at_work' };
+  return { outcome: 'mine', claimedAt: stored.created_at, isFirst: false };
+}
+
+/** Returns the time before which a stored key counts as new. */
+export function outdatedBefore(now: Date): Date {
+  return new Date(now.getTime() - IDEMPOTENCY_RETENTION_MS);
+}
