@@ -127,6 +127,102 @@ describe('the attempt scheduler', () => {
     assert.deepEqual([scheduler.waiting(), scheduler.running(), scheduler.start()], [0, 0, null]);
   });
 
+  it('uses all places of a webhook while half of those of its workspace are free, then a smaller share', () => {
+    const scheduler = createAttemptScheduler({ perWebhook: 4, perWorkspace: 8, overall: 100 });
+    addMany(scheduler, 10, 'a');
+    assert.equal(startAll(scheduler).length, 4, 'four of eight are free');
+    addMany(scheduler, 10, 'b');
+    assert.equal(startAll(scheduler).length, 2, 'its share of the two that are then free');
+    addMany(scheduler, 10, 'c');
+    assert.equal(startAll(scheduler).length, 1, 'its share of one is one');
+    for (const webhook of ['d', 'e']) addMany(scheduler, 10, webhook);
+    assert.deepEqual(webhooksOf(startAll(scheduler)), ['d'], 'the last place');
+    assert.deepEqual([scheduler.running(), scheduler.waiting()], [8, 42]);
+  });
+
+  it('uses all places of a workspace while half of those of the process are free, then a smaller share', () => {
+    const scheduler = createAttemptScheduler({ perWebhook: 1, perWorkspace: 4, overall: 8 });
+    const add = (workspace: string) => {
+      for (let n = 0; n < 10; n += 1)
+        scheduler.add({ webhookId: `${workspace}${n}`, workspaceId: workspace }, WAIT_MS, 0);
+    };
+    const counts: number[] = [];
+    for (const workspace of ['a', 'b', 'c', 'd', 'e']) {
+      add(workspace);
+      counts.push(startAll(scheduler).length);
+    }
+    assert.deepEqual(counts, [4, 2, 1, 1, 0]);
+    assert.equal(scheduler.start(), null, 'the process is full');
+  });
+
+  it('is not full after attempts have finished', () => {
+    const scheduler = createAttemptScheduler({ perWebhook: 2, perWorkspace: 2, overall: 2 });
+    addMany(scheduler, 6, 'a');
+    const started: number[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const tickets = startAll(scheduler);
+      started.push(tickets.length);
+      for (const ticket of tickets) scheduler.finish(ticket, round);
+    }
+    assert.deepEqual(started, [2, 2, 2, 0]);
+    assert.deepEqual([scheduler.running(), scheduler.waiting()], [0, 0]);
+  });
+
+  it('does not prolong a wait for progress before the wait, or after the webhook had nothing waiting', () => {
+    const owner = { webhookId: 'a', workspaceId: 'w' };
+    const scheduler = createAttemptScheduler({ perWebhook: 1, perWorkspace: 10, overall: 10 });
+    const tickets = [1, 2, 3].map(() => scheduler.add(owner, 1_000, 0));
+    const [running] = startAll(scheduler);
+    assert.ok(running && tickets[1]);
+    scheduler.finish(running, 100);
+    assert.equal(scheduler.expire(tickets[1], 1_100), true, 'it finished a whole wait ago');
+    const other = createAttemptScheduler({ perWebhook: 1, perWorkspace: 10, overall: 10 });
+    other.add(owner, 1_000, 0);
+    const [first] = startAll(other);
+    assert.ok(first);
+    other.finish(first, 900);
+    const late = other.add(owner, 1_000, 900);
+    assert.equal(other.expire(late, 1_900), true, 'nothing was waiting then');
+  });
+
+  it('puts a workspace that comes back behind those that wait', () => {
+    const scheduler = createAttemptScheduler({ perWebhook: 1, perWorkspace: 1, overall: 1 });
+    const runOne = (workspaceId: string) => {
+      scheduler.add({ webhookId: workspaceId, workspaceId }, WAIT_MS, 0);
+      const [ticket] = startAll(scheduler);
+      assert.ok(ticket);
+      return ticket;
+    };
+    scheduler.finish(runOne('a'), 1);
+    const busy = runOne('x');
+    for (const workspaceId of ['b', 'a']) scheduler.add({ webhookId: workspaceId, workspaceId }, WAIT_MS, 2);
+    scheduler.finish(busy, 3);
+    assert.deepEqual(webhooksOf(startAll(scheduler)), ['b']);
+  });
+
+  it('expires an attempt exactly when its wait is over', () => {
+    const scheduler = createAttemptScheduler(LIMITS);
+    const ticket = scheduler.add({ webhookId: 'a', workspaceId: 'w' }, 1_000, 5);
+    assert.deepEqual([ticket.dueAt, ticket.waitMs, ticket.prolongations], [1_005, 1_000, 0]);
+    assert.equal(scheduler.expire(ticket, 1_004), false);
+    assert.equal(scheduler.waiting(), 1);
+    assert.equal(scheduler.expire(ticket, 1_005), true);
+    assert.equal(scheduler.waiting(), 0);
+  });
+
+  it('removes one of several waiting attempts, and starts the others in their order', () => {
+    const scheduler = createAttemptScheduler(LIMITS);
+    const owner = { webhookId: 'a', workspaceId: 'w' };
+    const [one, two, three] = [1, 2, 3].map(() => scheduler.add(owner, WAIT_MS, 0));
+    assert.ok(two);
+    scheduler.remove(two);
+    scheduler.remove(two);
+    assert.equal(scheduler.waiting(), 2);
+    assert.deepEqual(startAll(scheduler), [one, three]);
+    scheduler.remove(two);
+    assert.deepEqual([scheduler.waiting(), scheduler.running()], [0, 2]);
+  });
+
   it('keeps its limits, never idles and bounds waits in 1,000 random simulations', function () {
     this.timeout(60_000);
     for (let seed = 1; seed <= 1_000; seed += 1) {

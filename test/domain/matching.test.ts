@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EVENT_KINDS, type EventKind } from '../../src/domain/webhooks/event-kinds.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
-import { matchEvent, type Verdict } from '../../src/domain/webhooks/matching.ts';
+import { matchEvent, valuesOf, type Verdict } from '../../src/domain/webhooks/matching.ts';
 import {
   FILTER_FIELDS,
   type Filter,
@@ -136,6 +136,9 @@ describe('event matching', () => {
     assert.ok(!isSent('issue.updated', filters, eventOf('Done', 'Done')));
     const done = { id: 's_3', name: 'Done' };
     assert.ok(!isSent('issue.updated', filters, eventOf({ name: 'Done', id: 's_3' }, done)));
+    const large = 2 ** 53;
+    const toLarge: Filter[] = [{ field: 'status', changed_to: large + 2 }];
+    assert.ok(isSent('issue.updated', toLarge, eventOf(large, large + 2)), 'numbers that are not exact');
   });
 
   it('requires all filters to match', () => {
@@ -185,6 +188,19 @@ describe('event matching', () => {
     }
   });
 
+  it('takes the names of the event only if the change is to the same object', () => {
+    const assignee = { id: 'u1', name: 'Ada' };
+    const sentTo = (changed_to: string, new_value: unknown) =>
+      isSent('issue.updated', [{ field: 'assignee', changed_to }], {
+        issue: { id: '1', assignee },
+        changes: [{ field: 'assignee', old_value: null, new_value }],
+      });
+    assert.ok(sentTo('Ada', { id: 'u1', name: 'A. Okafor' }), 'it has one of the names');
+    assert.ok(!sentTo('Ada', { id: 'u2', name: 'Ben' }), 'neither has an e-mail address');
+    assert.ok(!sentTo('Ada', { id: 'u2', name: 'Ben', email: null }));
+    assert.ok(sentTo('Ben', { id: 'u2', name: 'Ben' }));
+  });
+
   it('considers every change of a field', () => {
     const changes = ['To Do', 'In Review', 'Done'].map((new_value) => ({ field: 'status', new_value }));
     const data = { ...sampleData('issue.updated'), changes };
@@ -214,6 +230,35 @@ describe('event matching', () => {
     for (const [filter, reason] of reasons) assert.equal(reasonOf('issue.updated', [filter]), reason);
   });
 
+  it('shows objects by name, key or id, and long values cut', () => {
+    const shown = (value: unknown) =>
+      reasonOf(
+        'issue.updated',
+        [{ field: 'status', values: ['x'] }],
+        eventWith('issue.updated', 'status', value),
+      );
+    const rows: [value: unknown, text: string][] = [
+      [{ id: 'i', key: 'k', name: 'n' }, '"n"'],
+      [{ id: 'i', key: 'k' }, '"k"'],
+      [{ id: 'i' }, '"i"'],
+      [{ email: 'e' }, '"an object"'],
+      [['a'], 'a list'],
+      [{ name: ['a'] }, 'a list'],
+      [7, '7'],
+      ['x'.repeat(58), `"${'x'.repeat(58)}"`],
+      ['x'.repeat(59), `"${'x'.repeat(59)}…`],
+    ];
+    for (const [value, text] of rows) assert.equal(shown(value), `status is ${text}, not "x"`);
+  });
+
+  it('shows up to five values', () => {
+    const shown = (count: number) =>
+      reasonOf('issue.updated', [{ field: 'status', values: [1, 2, 3, 4, 5, 6, 7].slice(0, count) }]);
+    assert.equal(shown(5), 'status is "In Progress", not 1, 2, 3, 4 or 5');
+    assert.equal(shown(6), 'status is "In Progress", not 1, 2, 3, 4, 5 or 1 more');
+    assert.equal(shown(7), 'status is "In Progress", not 1, 2, 3, 4, 5 or 2 more');
+  });
+
   it('returns a reason of at most 500 storable characters', () => {
     const odd = eventWith('issue.updated', 'status', `\u0000${'😀'.repeat(1_000)}\ud800`);
     const many = Array.from({ length: 100 }, (_, index) => `${'long '.repeat(50)}${index}`);
@@ -231,6 +276,48 @@ describe('event matching', () => {
         assert.equal(verdictOf('issue.updated', [{ field, changed_to: 'x' }], data).match, 'skip');
         assert.equal(verdictOf('issue.updated', [{ field, values: ['zz'] }], data).match, 'skip');
       }
+    }
+  });
+});
+
+describe('the filter values that would match an event', () => {
+  it('are the current value and the new values of the field', () => {
+    assert.deepEqual(valuesOf('status', { event: 'issue.updated', data: sampleData('issue.updated') }), {
+      values: ['In Progress'],
+      changedTo: ['In Progress'],
+    });
+    assert.deepEqual(valuesOf('environment', { event: 'issue.updated', data: {} }), {
+      values: [],
+      changedTo: [],
+    });
+  });
+
+  it('are the best-known names of people and projects', () => {
+    const rows: [person: unknown, name: unknown][] = [
+      [{ id: 'i', email: 'e', name: 'n', key: 'k' }, 'k'],
+      [{ id: 'i', email: 'e', name: 'n' }, 'n'],
+      [{ id: 'i', email: 'e', name: null }, 'e'],
+      [{ id: 'i' }, 'i'],
+      [null, null],
+      [0, 0],
+      [false, false],
+    ];
+    for (const [value, name] of rows) {
+      const data = {
+        issue: { assignee: value },
+        changes: [{ field: 'assignee', old_value: 'x', new_value: value }],
+      };
+      assert.deepEqual(valuesOf('assignee', { event: 'issue.updated', data }), {
+        values: [name],
+        changedTo: [name],
+      });
+    }
+  });
+
+  it('leave out what no filter can name', () => {
+    for (const value of [{}, { title: 't' }, [], { id: ['x'] }]) {
+      const data = { issue: { assignee: value }, changes: [{ field: 'assignee', new_value: value }] };
+      assert.deepEqual(valuesOf('assignee', { event: 'issue.updated', data }), { values: [], changedTo: [] });
     }
   });
 });

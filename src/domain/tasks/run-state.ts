@@ -408,11 +408,8 @@ function withoutEmptyPauses(entries: readonly FeedEntry[], most: number): FeedEn
 
 /** Returns true if `end` ends the pause by request that began with `pause`, the event before it: nothing happened between. */
 function isEmptyPause(pause: FeedEntry, end: FeedEntry): boolean {
-  if (pause.type !== 'state.changed' || end.type !== 'state.changed') return false;
   const { from, to, question } = pause.data;
-  return (
-    to === 'paused' && question === undefined && end.data['from'] === 'paused' && end.data['to'] === from
-  );
+  return to === 'paused' && question === undefined && end.data['to'] === from;
 }
 
 function pendingStep({ id, name, agent }: PlannedStep): Step {

@@ -43,21 +43,14 @@ export function createAttemptScheduler(limits: AttemptLimits) {
   let running = 0;
   let waiting = 0;
 
-  /** How many attempts of the workspace may run now. */
-  function workspacePlaces(workspace: Workspace): number {
-    const places = share(limits.perWorkspace, limits.overall - running, limits.overall);
-    return workspace.running === 0 && running < limits.overall ? Math.max(1, places) : places;
-  }
+  /** How many attempts of a workspace may run now, while any place of the process is free. */
+  const workspacePlaces = () =>
+    Math.max(1, share(limits.perWorkspace, limits.overall - running, limits.overall));
 
-  function webhookPlaces(workspace: Workspace, used: number): number {
-    const free = workspacePlaces(workspace) - workspace.running;
-    if (free <= 0) return 0;
-    return used === 0 ? 1 : share(limits.perWebhook, free, limits.perWorkspace);
-  }
-
-  const mayStart = (workspace: Workspace, webhookId: string) => {
+  /** Whether a webhook may start an attempt while `free` places of its workspace are free, at least one. */
+  const mayStart = (webhookId: string, free: number) => {
     const used = runningOf.get(webhookId) ?? 0;
-    return used < webhookPlaces(workspace, used);
+    return used === 0 || used < share(limits.perWebhook, free, limits.perWorkspace);
   };
 
   /** Removes the queue of a webhook with nothing waiting, and a workspace with nothing at all. */
@@ -94,9 +87,8 @@ export function createAttemptScheduler(limits: AttemptLimits) {
   function remove(ticket: AttemptTicket): void {
     const workspace = workspaces.get(ticket.workspaceId);
     const queue = workspace?.queues.get(ticket.webhookId);
-    const place = queue?.indexOf(ticket) ?? -1;
-    if (!workspace || !queue || place < 0) return;
-    queue.splice(place, 1);
+    if (!workspace || !queue?.includes(ticket)) return;
+    queue.splice(queue.indexOf(ticket), 1);
     waiting -= 1;
     tidy(ticket, workspace);
   }
@@ -117,9 +109,10 @@ export function createAttemptScheduler(limits: AttemptLimits) {
     start(): AttemptTicket | null {
       if (waiting === 0 || running >= limits.overall) return null;
       for (const workspace of workspaces.values()) {
-        if (workspace.running >= workspacePlaces(workspace)) continue;
+        const free = workspacePlaces() - workspace.running;
+        if (free <= 0) continue;
         for (const [webhookId, queue] of workspace.queues) {
-          if (mayStart(workspace, webhookId)) return takeFirst(workspace, webhookId, queue);
+          if (mayStart(webhookId, free)) return takeFirst(workspace, webhookId, queue);
         }
       }
       return null;

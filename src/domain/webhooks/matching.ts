@@ -54,7 +54,7 @@ function changeMismatch(
     const meant = meanings(value);
     if (meant.includes(wanted)) return null;
     // A change may contain only one name of a person or project. The event itself contains the others.
-    const isPresentOne = named.length > 1 && meant.some((name) => named.includes(name));
+    const isPresentOne = meant.some((name) => named.includes(name));
     if (isPresentOne && named.includes(wanted)) return null;
   }
   return `${field} changed to ${shownList(news, 'and')}, not to ${shown(wanted)}`;
@@ -66,9 +66,8 @@ export function valuesOf(
   event: MatchableEvent,
 ): { values: FilterValue[]; changedTo: FilterValue[] } {
   const known = (value: unknown) => nameOf(value) as FilterValue;
-  const present = presentValue(field, event);
   return {
-    values: present === undefined ? [] : [present].map(known).filter(isFilterValue),
+    values: [presentValue(field, event)].map(known).filter(isFilterValue),
     changedTo: newValues(field, event).map(known).filter(isFilterValue),
   };
 }
@@ -87,7 +86,7 @@ function isFilterValue(value: unknown): value is FilterValue {
 
 /** Returns the filter values that match this value: itself, or for an object its identifying fields. */
 function meanings(value: unknown): unknown[] {
-  if (!isObject(value)) return value === undefined ? [] : [value];
+  if (!isObject(value)) return [value];
   return IDENTIFYING_FIELDS.map((member) => value[member]).filter(
     (name) => name !== undefined && name !== null,
   );
@@ -115,7 +114,6 @@ function newValues(field: FilterField, { data }: MatchableEvent): unknown[] {
 
 /** Values of an event are not deep, its schema limits that. */
 function isSameJson(one: unknown, other: unknown): boolean {
-  if (one === undefined) return false;
   const text = canonicalJson(one);
   return text !== null && text === canonicalJson(other);
 }
