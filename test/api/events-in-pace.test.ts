@@ -41,6 +41,17 @@ describe('the batching window of events', () => {
     assert.equal(batching.nextDispatchAt(waits(20, 5), 30), 0, 'the window is over');
   });
 
+  it('expects as many requests as waited and were in flight, from eight on', () => {
+    const after = (inFlight: number, waiting: number) => {
+      const batching = createBatchingWindow();
+      batching.dispatched(inFlight, 0);
+      batching.finished(inFlight, waiting, 10);
+      return (requests: number) => batching.nextDispatchAt(waits(requests, 11), 11);
+    };
+    assert.deepEqual([after(6, 1)(5), after(6, 1)(6)], [16, 0], 'most of 6');
+    assert.deepEqual([after(6, 2)(7), after(6, 2)(8)], [16, 0], 'most of 8');
+  });
+
   it('expects no requests after a while, and fewer after smaller groups', () => {
     const batching = createBatchingWindow();
     batching.dispatched(40, 0);

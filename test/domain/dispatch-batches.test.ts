@@ -14,11 +14,16 @@ describe('the groups that one workflow dispatches', () => {
     ['all waiting groups', groups([1], [2], [3]), 3],
     ['as many groups as fit the limit of events', groups([MAX_DISPATCH_EVENTS - 1], [1], [1]), 2],
     ['as many groups as fit the limit of bytes', groups([1, MAX_DISPATCH_BYTES], [1, 1]), 1],
+    ['groups of exactly the limit of bytes', groups([1, MAX_DISPATCH_BYTES - 1], [1, 1], [1, 1]), 2],
     ['only the first group if it exceeds the limit of events', groups([MAX_DISPATCH_EVENTS + 1], [1]), 1],
     ['only the first group if it exceeds the limit of bytes', groups([1, MAX_DISPATCH_BYTES + 1], [1]), 1],
   ] as const) {
     it(`include ${what}`, () => assert.equal(countNextGroups(given), expected));
   }
+
+  it('have at most 500 events and 4 MiB', () => {
+    assert.deepEqual([MAX_DISPATCH_EVENTS, MAX_DISPATCH_BYTES], [500, 4_194_304]);
+  });
 
   it('are followed by a pause of 12 to 120 ms that grows with their events', () => {
     assert.equal(restAfterDispatch(groups([1])), 12);

@@ -35,4 +35,52 @@ describe('a rate limiter', () => {
     rate.refill('a');
     assert.equal(taken(rate, 3).every(Boolean), true);
   });
+
+  it('reports the tokens that are left, or missing', () => {
+    const rate = limiter();
+    assert.deepEqual(rate.take('a'), { granted: true, remaining: 2 });
+    assert.deepEqual(rate.take('a', 2), { granted: true, remaining: 0 });
+    assert.deepEqual(rate.take('a', 2), { granted: false, remaining: -2 });
+    now += 500;
+    assert.deepEqual(rate.take('a', 2), { granted: false, remaining: -1 });
+    now += 500;
+    assert.deepEqual(rate.take('a', 2), { granted: true, remaining: 0 }, 'a refusal takes nothing');
+  });
+
+  it('grants a request for more than a full bucket if the bucket is full', () => {
+    const rate = limiter();
+    assert.deepEqual(rate.take('a', 100), { granted: true, remaining: 0 });
+    now += 1_499;
+    assert.equal(rate.take('a', 100).granted, false);
+    now += 1;
+    assert.equal(rate.take('a', 100).granted, true);
+  });
+
+  it('takes nothing back if the clock goes back', () => {
+    const rate = limiter();
+    taken(rate, 2);
+    now -= 10_000;
+    assert.deepEqual(rate.take('a'), { granted: true, remaining: 0 });
+  });
+
+  it('forgets only buckets that are full again, once it has ten thousand', () => {
+    const rate = limiter();
+    taken(rate, 3);
+    now += 1_000;
+    for (let key = 1; key < 10_000; key += 1) rate.take(`full ${key}`);
+    now += 499;
+    rate.take('new');
+    assert.deepEqual(rate.take('a', 3), { granted: false, remaining: 3 - 0.002 - 3 });
+    assert.equal(rate.take('full 1', 3).remaining < 1, true);
+  });
+
+  it('has its rate', () => {
+    assert.deepEqual(limiter().rate, { name: 'test', perSecond: 2, burst: 3 });
+  });
+
+  it('ignores a refund for an unknown key', () => {
+    const rate = limiter();
+    rate.refund('a');
+    assert.deepEqual(rate.take('a', 3), { granted: true, remaining: 0 });
+  });
 });

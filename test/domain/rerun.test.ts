@@ -91,6 +91,18 @@ describe('a rerun', () => {
     assert.equal(selectRerunSteps({ ...plan, steps: [] }, [], null), null);
   });
 
+  it('keeps the documents of each kept step', () => {
+    const { left } = createRerunPlan(
+      plan,
+      ALL_DONE,
+      { kept: ['design', 'implement'], ...OUTPUTS },
+      () => 'n',
+    );
+    assert.deepEqual(left?.artifacts, OUTPUTS.artifacts);
+    const { left: none } = createRerunPlan(plan, ALL_DONE, { kept: [], ...OUTPUTS }, () => 'n');
+    assert.deepEqual(none, { results: [], artifacts: [] });
+  });
+
   it('assigns new ids to all steps, and copies the kept steps with their outputs', () => {
     let number = 0;
     const again = createRerunPlan(

@@ -44,6 +44,7 @@ const REFUSED: ReadonlyArray<readonly [address: string, reason: string]> = [
   ['64:ff9b::7f00:1', 'loopback'],
   ['64:ff9b:1::1', 'local NAT64'],
   ['100::1', 'discard'],
+  ['100:0:0:1::1', 'dummy'],
   ['2001::1', 'Teredo'],
   ['2001:2::1', 'benchmarking'],
   ['2001:10::1', 'reserved for protocols'],
@@ -128,7 +129,17 @@ describe('the address guard', () => {
     }
   });
 
-  for (const range of ['10.0.0.0/33', '10.0.0/8', 'localhost', '10.0.0.0/', '::1/129', '10.0.0.0/8/8x', '']) {
+  for (const range of [
+    '10.0.0.0/33',
+    '10.0.0/8',
+    'localhost',
+    '10.0.0.0/',
+    '::1/129',
+    '10.0.0.0/8/8x',
+    '10.0.0.0/+8',
+    '10.0.0.0/0x8',
+    '',
+  ]) {
     it(`rejects "${range}" as an invalid range`, () => {
       assert.throws(() => createAddressGuard([range]), {
         name: 'RangeError',

@@ -24,6 +24,8 @@ describe('the return path', () => {
       'orchestration',
       'https://evil.example.com/',
       '//evil.example.com',
+      '//evil.example.com/a',
+      `/${'a/../'.repeat(250)}b`,
       '///evil.example.com',
       '/\\evil.example.com',
       '\\\\evil.example.com',
