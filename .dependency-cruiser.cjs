@@ -52,7 +52,7 @@ const LAYERS = {
     ['app\\.ts', 'server\\.ts'],
   ],
   web: [['api', 'format'], ['components'], ['forms', 'live', 'routing'], ['shell'], ['pages'], ['app']],
-  dev: [['common'], ['services', 'types'], ['launcher'], ['checks', 'docs', 'tests']],
+  dev: [['common'], ['services', 'types'], ['launcher'], ['checks', 'docs', 'tests'], ['mutation']],
 };
 
 /** Composition roots put everything together, so they may import anything. */

@@ -21,6 +21,7 @@ const PROGRAMS = {
   check: ['dev/checks/check.ts'],
   bench: ['bench/main.ts'],
   faults: ['faults/main.ts'],
+  mutate: ['dev/mutation/main.ts'],
   client: ['dev/types/client-package.ts'],
   walk: ['dev/docs/walk.ts'],
   receiver: ['cli/main.ts', 'receiver'],

@@ -1,10 +1,15 @@
-import { resolve } from 'node:path';
+import { registerHooks } from 'node:module';
+import { relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import * as fc from 'fast-check';
 import Mocha from 'mocha';
+import { reachOfTests } from './tests.ts';
 
 /*
  * A test runner of Stryker for mocha 12, whose internal modules Stryker's own runner does not find. Stryker loads it in
- * each of its processes. ECMAScript modules cannot be loaded again, so each process loads the tests once and runs them for
- * one mutant after another.
+ * each of its processes, and runs the tests there for one mutant after another. A mutant in code that runs while a module
+ * loads (a table, a schema, a regular expression) needs the modules again: they are loaded with another query in their
+ * URLs, which makes them other modules for Node.
  */
 
 /** What Stryker's instrumented code reads and writes. */
@@ -17,33 +22,71 @@ type Instrumented = {
 };
 
 /** The result of one test; `status` as Stryker numbers it. */
-type TestResult = { id: string; name: string; timeSpentMs: number; status: number; failureMessage?: string };
+type TestResult = {
+  id: string;
+  name: string;
+  fileName?: string;
+  timeSpentMs: number;
+  status: number;
+  failureMessage?: string;
+};
 
 type MutantRun = {
   activeMutant: { id: string };
+  /** The mutated file, in the copy of the checkout. */
+  sandboxFileName: string;
   /** Titles of the tests that reach the mutant; all if absent. */
   testFilter?: string[];
   hitLimit?: number;
   mutantActivation: 'static' | 'runtime';
 };
 
-type Options = { mutationTests: readonly string[] };
+type Options = { mutate: readonly string[] };
 
 const [PASSED, FAILED] = [0, 1];
+const LOAD = 'load';
 
-function createRunner({ mutationTests }: Options) {
+/** Gives the modules of a folder the query of the module that imports them. */
+function passLoadOn(folder: string): void {
+  const here = pathToFileURL(`${folder}/`).href;
+  registerHooks({
+    resolve(specifier, context, next) {
+      const resolved = next(specifier, context);
+      const load = context.parentURL && new URL(context.parentURL).searchParams.get(LOAD);
+      const isOwn = resolved.url.startsWith(here) && !resolved.url.includes('/node_modules/');
+      return load && isOwn ? { ...resolved, url: `${resolved.url}?${LOAD}=${load}` } : resolved;
+    },
+  });
+}
+
+function createRunner({ mutate }: Options) {
   const instrumented = ((globalThis as unknown as Record<string, Instrumented>)['__stryker__'] ??= {});
-  let loaded: Mocha | null = null;
-  let onTest = (_title: string) => {};
+  // A copy of the checkout with all mutants in its code. Stryker goes there after it has loaded this file.
+  const sandbox = process.cwd();
+  passLoadOn(sandbox);
+  const reach = reachOfTests(sandbox, mutate);
+  let loads = 0;
+  let all: Mocha | null = null;
+  let onTest = (_title: string | undefined) => {};
 
-  async function load(): Promise<Mocha> {
+  // The same cases for each mutant. A smaller failing case is of no use.
+  process.env['BATON_SEED'] ??= '1';
+  fc.configureGlobal({ endOnFailure: true });
+
+  /** Loads these test files and all that they import. */
+  async function load(files: Iterable<string>): Promise<Mocha> {
+    loads += 1;
     const mocha = new Mocha({ reporter: class {} as never, timeout: 0 });
     mocha.cleanReferencesAfterRun(false);
-    for (const file of mutationTests) mocha.addFile(resolve(file));
     mocha.suite.beforeEach(function () {
-      onTest(this.currentTest?.fullTitle() ?? '');
+      onTest(this.currentTest?.fullTitle());
     });
-    await mocha.loadFilesAsync();
+    mocha.suite.afterEach(() => onTest(undefined));
+    for (const file of files) {
+      const path = resolve(sandbox, file);
+      mocha.suite.emit('pre-require', globalThis, path, mocha);
+      await import(`${pathToFileURL(path).href}?${LOAD}=${loads}`);
+    }
     return mocha;
   }
 
@@ -56,7 +99,13 @@ function createRunner({ mutationTests }: Options) {
       const runner = mocha.run(() => done());
       const add = (test: Mocha.Runnable, status: number, failureMessage?: string) => {
         const id = test.ctx?.currentTest?.fullTitle() ?? test.fullTitle();
-        const result = { id, name: id, timeSpentMs: test.duration ?? 0, status };
+        const result = {
+          id,
+          name: id,
+          timeSpentMs: test.duration ?? 0,
+          status,
+          ...(test.file ? { fileName: test.file } : {}),
+        };
         results.push(failureMessage === undefined ? result : { ...result, failureMessage });
       };
       runner.on('pass', (test) => add(test, PASSED));
@@ -65,30 +114,62 @@ function createRunner({ mutationTests }: Options) {
     return results;
   }
 
+  /** Loads the tests that reach the file of a mutant, with the mutant active, and runs them: the nearest ones first. */
+  async function runAnew({ activeMutant, sandboxFileName }: MutantRun): Promise<TestResult[]> {
+    instrumented.activeMutant = activeMutant.id;
+    const file = relative(sandbox, sandboxFileName);
+    const results: TestResult[] = [];
+    for (const isNear of [true, false]) {
+      const tests = [...reach].filter(
+        ([, reached]) => reached.has(file) && (reached.get(file) === 1) === isNear,
+      );
+      results.push(...(await run(await load(tests.map(([test]) => test)), /./, true)));
+      if (results.some(({ status }) => status === FAILED)) break;
+    }
+    return results;
+  }
+
+  async function runActive({ activeMutant, testFilter }: MutantRun): Promise<TestResult[]> {
+    const titles = testFilter ? new RegExp(`^(?:${testFilter.map(RegExp.escape).join('|')})$`) : /./;
+    all ??= await load(reach.keys());
+    instrumented.activeMutant = activeMutant.id;
+    return await run(all, titles, true);
+  }
+
+  async function runMutant(mutant: MutantRun): Promise<TestResult[]> {
+    try {
+      return await (mutant.mutantActivation === 'static' ? runAnew(mutant) : runActive(mutant));
+    } catch (error) {
+      // With the mutant, a module cannot even be loaded.
+      const failureMessage = (error as Error).message;
+      return [{ id: LOAD, name: LOAD, timeSpentMs: 0, status: FAILED, failureMessage }];
+    } finally {
+      instrumented.activeMutant = undefined;
+    }
+  }
+
   return {
-    capabilities: () => ({ reloadEnvironment: false }),
+    capabilities: () => ({ reloadEnvironment: true }),
 
     async dryRun({ coverageAnalysis }: { coverageAnalysis: string }) {
       if (coverageAnalysis === 'perTest') onTest = (title) => (instrumented.currentTestId = title);
-      loaded ??= await load();
-      const tests = await run(loaded, /./, false);
+      all ??= await load(reach.keys());
+      const tests = await run(all, /./, false);
       onTest = () => {};
       return { status: 'complete', tests, mutantCoverage: instrumented.mutantCoverage };
     },
 
-    async mutantRun({ activeMutant: { id }, testFilter, hitLimit, mutantActivation }: MutantRun) {
+    async mutantRun(mutant: MutantRun) {
+      const { hitLimit } = mutant;
       instrumented.hitLimit = hitLimit;
       instrumented.hitCount = hitLimit === undefined ? undefined : 0;
-      if (mutantActivation === 'static') instrumented.activeMutant = id;
-      loaded ??= await load();
-      instrumented.activeMutant = id;
-      const titles = testFilter ? new RegExp(`^(?:${testFilter.map(RegExp.escape).join('|')})$`) : /./;
-      const tests = await run(loaded, titles, true);
+      const tests = await runMutant(mutant);
       if (hitLimit !== undefined && Number(instrumented.hitCount) > hitLimit) return { status: 'timeout' };
       const failed = tests.find(({ status }) => status === FAILED);
       if (!failed) return { status: 'survived', nrOfTests: tests.length };
       const { failureMessage } = failed;
-      return { status: 'killed', failureMessage, killedBy: [failed.id], nrOfTests: tests.length };
+      const killedBy = failed.id === LOAD ? [] : [failed.id];
+      return { status: 'killed', failureMessage, killedBy, nrOfTests: tests.length };
     },
   };
 }
@@ -99,6 +180,4 @@ function setBail(suite: Mocha.Suite, bail: boolean): void {
   for (const inner of suite.suites) setBail(inner, bail);
 }
 
-export const strykerPlugins = [
-  { kind: 'TestRunner', name: 'mocha-in-process', factory: createRunner },
-];
+export const strykerPlugins = [{ kind: 'TestRunner', name: 'mocha-in-process', factory: createRunner }];

@@ -1,0 +1,165 @@
+/** Mutants that no test kills, because they change nothing that anybody can observe. */
+export type Survivors = {
+  file: string;
+  reason: string;
+  /** The original code and the mutated code of each, on one line. */
+  mutants: readonly (readonly [code: string, mutated: string])[];
+};
+
+const FASTER = 'Only faster: without it, the code below gives the same result.';
+const LESS_MEMORY = 'Only saves memory: what stays is the same as nothing, or is never read.';
+const TYPES_ONLY = 'For the compiler only: what follows covers this case.';
+
+export const SURVIVORS: readonly Survivors[] = [
+  {
+    file: 'src/domain/webhooks/attempt-scheduler.ts',
+    reason: `${LESS_MEMORY} A time before an attempt was added never prolongs its wait.`,
+    mutants: [
+      ['finishedAt.delete(webhookId);', ';'],
+      ['workspace.queues.has(webhookId)', 'true'],
+      ['left > 0', 'true'],
+      ['left > 0', 'left >= 0'],
+    ],
+  },
+  {
+    file: 'src/domain/webhooks/attempt-scheduler.ts',
+    reason: FASTER,
+    mutants: [
+      ['waiting === 0', 'false'],
+      ['waiting === 0 || running >= limits.overall', 'running >= limits.overall'],
+    ],
+  },
+  {
+    file: 'src/domain/webhooks/attempt-scheduler.ts',
+    reason: TYPES_ONLY,
+    mutants: [['!workspace', 'false']],
+  },
+  {
+    file: 'src/domain/webhooks/matching.ts',
+    reason: 'Entries that are not objects are ignored.',
+    mutants: [['[]', '["Stryker was here"]']],
+  },
+  {
+    file: 'src/domain/webhooks/matching.ts',
+    reason: 'No filter has an empty list of values.',
+    mutants: [["''", '"Stryker was here!"']],
+  },
+  {
+    file: 'src/domain/webhooks/webhook-filters.ts',
+    reason: `${FASTER} A text never has more characters than UTF-16 units.`,
+    mutants: [
+      ['value.length > MAX_FILTER_VALUE_LENGTH', 'true'],
+      ['value.length > MAX_FILTER_VALUE_LENGTH', 'value.length >= MAX_FILTER_VALUE_LENGTH'],
+    ],
+  },
+  {
+    file: 'src/domain/webhooks/webhook-plan.ts',
+    reason: 'The text that replaces NUL characters has no control characters.',
+    mutants: [["''", '"Stryker was here!"']],
+  },
+  {
+    file: 'src/domain/webhooks/webhook-view.ts',
+    reason: `${TYPES_ONLY} No time is before null.`,
+    mutants: [['until !== null', 'true']],
+  },
+  {
+    file: 'src/domain/webhooks/delivery-view.ts',
+    reason: 'Words that do not begin with the id of the event are no description.',
+    mutants: [["''", '"Stryker was here!"']],
+  },
+  {
+    file: 'src/domain/webhooks/attempt-conditions.ts',
+    reason: '`parseInt` ends at the next hyphen.',
+    mutants: [['token.slice(0, 13)', 'token']],
+  },
+  {
+    file: 'src/domain/people/access.ts',
+    reason: `${TYPES_ONLY} The subject of a token of the service always has an id.`,
+    mutants: [["''", '"Stryker was here!"']],
+  },
+  {
+    file: 'src/outbound/address-guard.ts',
+    reason: `${TYPES_ONLY} Each address in a special range is in one of the named ranges, and \`split\` returns at least one part.`,
+    mutants: [
+      ["'a reserved address'", '""'],
+      ['range?.reason', 'range.reason'],
+      ["''", '"Stryker was here!"'],
+    ],
+  },
+  {
+    file: 'src/outbound/ip-address.ts',
+    reason: `${TYPES_ONLY} \`split\` returns at least one part.`,
+    mutants: [["''", '"Stryker was here!"']],
+  },
+  {
+    file: 'src/outbound/ip-address.ts',
+    reason: 'The bits of `undefined` are zero.',
+    mutants: [['() => 0', '() => undefined']],
+  },
+  {
+    file: 'src/api/http/fields.ts',
+    reason: `${TYPES_ONLY} A page has at least one row if there are more rows.`,
+    mutants: [['page.at(-1)?.id', 'page.at(-1).id']],
+  },
+  {
+    file: 'src/domain/tasks/run-state.ts',
+    reason: 'A text has no `id` and no `text`, so the result belongs to no step.',
+    mutants: [['[]', '["Stryker was here"]']],
+  },
+  {
+    file: 'src/domain/tasks/run-state.ts',
+    reason: 'The copy that is recorded has no undefined fields.',
+    mutants: [['result === undefined', 'false']],
+  },
+  {
+    file: 'src/domain/tasks/run-state.ts',
+    reason: `${TYPES_ONLY} A paused run cannot be paused again.`,
+    mutants: [
+      ["from !== 'paused'", 'true'],
+      ["'paused'", '""'],
+    ],
+  },
+  {
+    file: 'src/security/key-ring.ts',
+    reason: 'Neither the id nor 32 bytes follow from it, so the entry is rejected.',
+    mutants: [
+      ['[]', '["Stryker was here"]'],
+      ["''", '"Stryker was here!"'],
+    ],
+  },
+  ...['src/security/keys.ts', 'src/security/sealing.ts'].map((file) => ({
+    file,
+    reason: 'UTF-8 is the default of Node.',
+    mutants: [["'utf8'", '""'] as const],
+  })),
+  {
+    file: 'src/security/tokens.ts',
+    reason: `${TYPES_ONLY} No key has an id that is not text.`,
+    mutants: [["typeof kid === 'string'", 'true']],
+  },
+  {
+    file: 'src/security/tokens.ts',
+    reason: 'Unknown scopes are ignored.',
+    mutants: [['[]', '["Stryker was here"]']],
+  },
+  {
+    file: 'src/domain/tasks/artifact.ts',
+    reason: 'The text is not a media type.',
+    mutants: [["''", '"Stryker was here!"']],
+  },
+  {
+    file: 'src/domain/tasks/rerun.ts',
+    reason: `${TYPES_ONLY} No step has the name \`undefined\`.`,
+    mutants: [['first === undefined', 'false']],
+  },
+  {
+    file: 'src/security/sessions.ts',
+    reason: `${TYPES_ONLY} \`undefined\` is not a URL.`,
+    mutants: [['origin === undefined', 'false']],
+  },
+  {
+    file: 'src/workflows/recorder.ts',
+    reason: 'A flush that waits begins in the moment in which the write before it ends.',
+    mutants: [['this.#nextFlush === null', 'true']],
+  },
+];
