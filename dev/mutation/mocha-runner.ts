@@ -1,7 +1,6 @@
 import { registerHooks } from 'node:module';
 import { relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import * as fc from 'fast-check';
 import Mocha from 'mocha';
 import { reachOfTests } from './tests.ts';
 
@@ -69,14 +68,10 @@ function createRunner({ mutate }: Options) {
   let all: Mocha | null = null;
   let onTest = (_title: string | undefined) => {};
 
-  // The same cases for each mutant. A smaller failing case is of no use.
-  process.env['BATON_SEED'] ??= '1';
-  fc.configureGlobal({ endOnFailure: true });
-
   /** Loads these test files and all that they import. */
   async function load(files: Iterable<string>): Promise<Mocha> {
     loads += 1;
-    const mocha = new Mocha({ reporter: class {} as never, timeout: 0 });
+    const mocha = new Mocha({ reporter: silent as never, timeout: 0 });
     mocha.cleanReferencesAfterRun(false);
     mocha.suite.beforeEach(function () {
       onTest(this.currentTest?.fullTitle());
@@ -174,6 +169,9 @@ function createRunner({ mutate }: Options) {
   };
 }
 createRunner.inject = ['options'];
+
+/** A reporter of mocha. Stryker reports. */
+function silent(): void {}
 
 function setBail(suite: Mocha.Suite, bail: boolean): void {
   suite.bail(bail);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {
-  attemptsAtRequest,
+  countAttemptsAtRequest,
   isSettled,
   isStillDue,
   type PlannedFor,
@@ -46,7 +46,7 @@ describe('an attempt outside the schedule', () => {
   it('counts the attempts at the time in its token if the request does not say them', () => {
     const token = '019c13eb-b3a0-7000-8000-000000000000';
     const requestedAt = Date.parse('2026-01-31T11:59:00.000Z');
-    assert.equal(attemptsAtRequest(3, new Date(requestedAt), token), 3);
-    assert.equal(attemptsAtRequest(3, new Date(requestedAt + 1), token), 2, 'one was recorded since');
+    assert.equal(countAttemptsAtRequest(3, new Date(requestedAt), token), 3);
+    assert.equal(countAttemptsAtRequest(3, new Date(requestedAt + 1), token), 2, 'one was recorded since');
   });
 });

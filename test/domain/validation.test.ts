@@ -119,9 +119,12 @@ describe('a text with limits', () => {
     ['\u0000', [' too_short', ' not_storable']],
   ];
   for (const [value, found] of rows) {
-    it(`${found.length > 0 ? `refuses ${JSON.stringify(value)}:${found.join(' and')}` : `accepts ${value}`}`, () => {
-      assert.deepEqual(foundIn(limited, value), found);
-    });
+    it(
+      found.length > 0 ? `refuses ${JSON.stringify(value)}:${found.join(' and')}` : `accepts ${value}`,
+      () => {
+        assert.deepEqual(foundIn(limited, value), found);
+      },
+    );
   }
 
   it('may be blank if it may be empty', () => {

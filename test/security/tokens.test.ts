@@ -172,22 +172,21 @@ describe('a token of an identity provider', () => {
       scopeClaim: 'permissions',
       async fetch(url) {
         reads += 1;
-        assert.equal(String(url), 'https://id.example.com/keys');
+        assert.equal(url, 'https://id.example.com/keys');
         return Response.json({ keys: published });
       },
     };
     tokens = createTokens(ring('a'), provider, () => NOW);
   });
 
-  const payload = { 'https://example.com/project': 'PROJECT-1', permissions: ['tasks:write', 'other'] };
+  const payload: Record<string, unknown> = {
+    'https://example.com/project': 'PROJECT-1',
+    permissions: ['tasks:write', 'other'],
+  };
   const kidOf = (alg: string) => (/^(RS|PS)/.test(alg) ? 'RS256' : alg);
   const sign = async (
     alg: string,
-    {
-      claims = payload as Record<string, unknown>,
-      iss = 'https://id.example.com/',
-      aud = 'baton-tests',
-    } = {},
+    { claims = payload, iss = 'https://id.example.com/', aud = 'baton-tests' } = {},
     kid = kidOf(alg),
   ) =>
     await new SignJWT(claims)

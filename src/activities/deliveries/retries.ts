@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { listBacklog, readDeliveriesToSend, type DeliveryToSend } from '../../database/webhooks/dispatch.ts';
 import { recordUnmadeRetry, startScheduledRetry } from '../../database/webhooks/scheduled-retries.ts';
 import {
-  attemptsAtRequest,
+  countAttemptsAtRequest,
   isSettled,
   type DeliveryProgress,
 } from '../../domain/webhooks/attempt-conditions.ts';
@@ -62,7 +62,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
       const now = await engineClock(engineTime);
       if (!delivery) return;
       const { attempts_count: count, updated_at: changedAt } = delivery;
-      const attempts = input.attempts ?? attemptsAtRequest(count, changedAt, input.token);
+      const attempts = input.attempts ?? countAttemptsAtRequest(count, changedAt, input.token);
       const isWanted = (current: DeliveryProgress) => !isSettled(current, attempts);
       if (!isWanted(delivery)) return;
       const [one] = await selectSendable(database, [delivery], now());
