@@ -43,6 +43,8 @@ type MutantRun = {
 type Options = { mutate: readonly string[] };
 
 const [PASSED, FAILED] = [0, 1];
+/** Reads of the active mutant in one test, far more than in any test: each piece of mutated code reads it. */
+const MAX_READS = 20_000_000;
 const LOAD = 'load';
 
 /** Gives the modules of a folder the query of the module that imports them. */
@@ -67,13 +69,16 @@ function createRunner({ mutate }: Options) {
   let loads = 0;
   let all: Mocha | null = null;
   let onTest = (_title: string | undefined) => {};
+  const reads = countReads(instrumented);
 
   /** Loads these test files and all that they import. */
   async function load(files: Iterable<string>): Promise<Mocha> {
     loads += 1;
+    reads.count = 0;
     const mocha = new Mocha({ reporter: silent as never, timeout: 0 });
     mocha.cleanReferencesAfterRun(false);
     mocha.suite.beforeEach(function () {
+      reads.count = 0;
       onTest(this.currentTest?.fullTitle());
     });
     mocha.suite.afterEach(() => onTest(undefined));
@@ -158,8 +163,10 @@ function createRunner({ mutate }: Options) {
       const { hitLimit } = mutant;
       instrumented.hitLimit = hitLimit;
       instrumented.hitCount = hitLimit === undefined ? undefined : 0;
+      reads.isExceeded = false;
       const tests = await runMutant(mutant);
-      if (hitLimit !== undefined && Number(instrumented.hitCount) > hitLimit) return { status: 'timeout' };
+      const isHitTooOften = hitLimit !== undefined && Number(instrumented.hitCount) > hitLimit;
+      if (isHitTooOften || reads.isExceeded) return { status: 'timeout' };
       const failed = tests.find(({ status }) => status === FAILED);
       if (!failed) return { status: 'survived', nrOfTests: tests.length };
       const { failureMessage } = failed;
@@ -169,6 +176,27 @@ function createRunner({ mutate }: Options) {
   };
 }
 createRunner.inject = ['options'];
+
+/**
+ * Ends loops that a mutant made endless. Stryker only counts how often the mutant itself is reached, and otherwise ends
+ * the whole process, which takes seconds.
+ */
+function countReads(instrumented: Instrumented): { count: number; isExceeded: boolean } {
+  const reads = { count: 0, isExceeded: false };
+  let active: string | undefined;
+  Object.defineProperty(instrumented, 'activeMutant', {
+    get() {
+      reads.count += 1;
+      if (reads.count <= MAX_READS) return active;
+      reads.isExceeded = true;
+      throw new Error('The mutant made a loop endless.');
+    },
+    set(id: string | undefined) {
+      active = id;
+    },
+  });
+  return reads;
+}
 
 /** A reporter of mocha. Stryker reports. */
 function silent(): void {}

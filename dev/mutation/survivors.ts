@@ -162,4 +162,19 @@ export const SURVIVORS: readonly Survivors[] = [
     reason: 'A flush that waits begins in the moment in which the write before it ends.',
     mutants: [['this.#nextFlush === null', 'true']],
   },
+  {
+    file: 'src/domain/common/json-spans.ts',
+    reason: FASTER,
+    mutants: [["'\\\\'", '""']],
+  },
+  {
+    file: 'src/domain/common/json-spans.ts',
+    reason: 'A sum and a difference of two numbers are both even, or both odd.',
+    mutants: [['quote - first', 'quote + first']],
+  },
+  {
+    file: 'src/domain/common/json-spans.ts',
+    reason: 'A number at the end of the text ends there.',
+    mutants: [['at < text.length', 'at <= text.length']],
+  },
 ];

@@ -19,6 +19,10 @@ describe('the span of a member in a JSON text', () => {
     ['can contain characters of all planes', '{"ü":"😀","data":{"é":"\\ud83d"}}', '{"é":"\\ud83d"}'],
     ['can be that of a number', '{"data":-1.0e+5 ,"x":1}', '-1.0e+5'],
     ['can be that of the last member', '{"data":null}', 'null'],
+    ['can be that of a list', '{"data":[1,[2]],"x":1}', '[1,[2]]'],
+    ['is not that of another name of the same length', '{"data":1,"dato":2}', '1'],
+    ['is not that of a longer name', '{"data":1,"data2":2}', '1'],
+    ['is not that of another escaped name', '{"data":1,"d\\u0061to":2}', '1'],
   ];
   for (const [what, text, found] of TABLE) {
     it(what, () => assert.equal(member(text), found));
@@ -33,10 +37,19 @@ describe('the span of a member in a JSON text', () => {
       ['{"n":1.0}', '{"n":2}', '{}'],
     );
     assert.deepEqual(entrySpans('[ ]'), []);
+    assert.deepEqual(
+      entrySpans('[1,"a" ,null]').map((span) => cut('[1,"a" ,null]', span)),
+      ['1', '"a"', 'null'],
+    );
   });
 });
 
 describe('a JSON text without white space', () => {
+  it('has its entries and values in their order', () => {
+    assert.equal(orderedJson(' [ 1 , [ ] , { } , "x" ] '), '[1,[],{},"x"]');
+    assert.equal(orderedJson(' 1.50'), '1.5');
+  });
+
   it('keeps names that look like numbers where they are, at any depth', () => {
     const text = '{ "b": 1, "10": [ {"z":1,"2":{ "1":1.50,"0":"\\u0041" }} ], "2": 1e2, "b": 2 }';
     assert.equal(orderedJson(text), '{"b":2,"10":[{"z":1,"2":{"1":1.5,"0":"A"}}],"2":100}');
