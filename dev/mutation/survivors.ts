@@ -177,4 +177,105 @@ export const SURVIVORS: readonly Survivors[] = [
     reason: 'A number at the end of the text ends there.',
     mutants: [['at < text.length', 'at <= text.length']],
   },
+  {
+    file: 'src/domain/common/rate-limiter.ts',
+    reason: `${LESS_MEMORY} A full bucket is the same as a new one.`,
+    mutants: [
+      [
+        '{ for (const [key, bucket] of buckets) { if (bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond >= rate.burst) buckets.delete(key); } }',
+        '{}',
+      ],
+      [
+        '{ if (bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond >= rate.burst) buckets.delete(key); }',
+        '{}',
+      ],
+      ['buckets.delete(key);', ';'],
+      ['bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond >= rate.burst', 'false'],
+      [
+        'bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond >= rate.burst',
+        'bucket.tokens + (now - bucket.at) / 1_000 * rate.perSecond > rate.burst',
+      ],
+      [
+        'bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond',
+        'bucket.tokens - (now - bucket.at) / 1_000 * rate.perSecond',
+      ],
+      ['buckets.size >= SWEEP_AT && !buckets.has(key)', 'false'],
+      ['buckets.size >= SWEEP_AT', 'buckets.size > SWEEP_AT'],
+      ['!buckets.has(key)', 'buckets.has(key)'],
+      ['sweep(now);', ';'],
+    ],
+  },
+  {
+    file: 'src/domain/common/schema-parts.ts',
+    reason: `${FASTER} A text never has more characters than UTF-16 units.`,
+    mutants: [
+      ['value.length > most', 'true'],
+      ['value.length > most', 'value.length >= most'],
+    ],
+  },
+  {
+    file: 'src/outbound/ip-address.ts',
+    reason: 'The text that is left after a line end is not an address.',
+    mutants: [['/%.*$/', '/%.*/']],
+  },
+  {
+    file: 'src/outbound/ip-address.ts',
+    reason: 'The bits of `NaN` are zero, and `::` stands for at least one group of zeros.',
+    mutants: [
+      ["text === ''", 'false'],
+      ['[]', '["Stryker was here"]'],
+    ],
+  },
+  {
+    file: 'src/domain/channel/listening-schemas.ts',
+    reason: `${TYPES_ONLY} The expression also matches an empty end.`,
+    mutants: [['/=*$/.exec(text)?.[0]', '/=*$/.exec(text)[0]']],
+  },
+  {
+    file: 'src/security/key-ring.ts',
+    reason: `${TYPES_ONLY} An entry of the right form has an id and 32 bytes, any other has neither.`,
+    mutants: [
+      ['id === undefined || bytes.length !== 32', 'id === undefined && bytes.length !== 32'],
+      ['id === undefined', 'false'],
+      ['bytes.length !== 32', 'false'],
+    ],
+  },
+  {
+    file: 'src/security/sealing.ts',
+    reason: 'Node 26 refuses shorter tags by itself, older versions do not.',
+    mutants: [['{ authTagLength: TAG_BYTES }', '{}']],
+  },
+  {
+    file: 'src/domain/channel/channel.ts',
+    reason: `${TYPES_ONLY} A room of the right form has a kind and an id, any other has neither.`,
+    mutants: [
+      ['[]', '["Stryker was here"]'],
+      ['kind === undefined || id === undefined', 'kind === undefined && id === undefined'],
+      ['kind === undefined', 'false'],
+      ['id === undefined', 'false'],
+    ],
+  },
+  {
+    file: 'src/domain/common/text.ts',
+    reason: `${FASTER} The names of the entries of a list are numbers, and other values have no fields.`,
+    mutants: [
+      ['Array.isArray(value)', 'false'],
+      ["typeof value !== 'object'", 'false'],
+    ],
+  },
+  {
+    file: 'src/domain/common/text.ts',
+    reason: 'Neither text has an escape.',
+    mutants: [["''", '"Stryker was here!"']],
+  },
+  {
+    file: 'src/domain/common/validation.ts',
+    reason: 'A schema reports a place only in an object or a list.',
+    mutants: [
+      ["inner === null || typeof inner !== 'object'", 'false'],
+      ["inner === null || typeof inner !== 'object'", "inner === null && typeof inner !== 'object'"],
+      ['inner === null', 'false'],
+      ["typeof inner !== 'object'", 'false'],
+    ],
+  },
 ];

@@ -9,10 +9,10 @@ type Path = { key: string | number; listKey?: string; parent: Node | null };
 
 /** Functions and methods whose arguments only describe a schema in the generated documents. */
 const DESCRIPTIONS = ['describe', 'meta', 'shownAs'];
-/** Functions and errors that take a code, then a message. */
-const WITH_CODE = ['fieldProblem', 'OutboundFailure', 'Problem', 'TokenError'];
-/** Tables of messages by their codes. */
-const MESSAGES = ['CHANNEL_CODES'];
+/** Functions and errors that take a code or a rule, then a message. */
+const WITH_CODE = ['fieldProblem', 'OutboundFailure', 'Problem', 'refine', 'regex', 'TokenError'];
+/** Tables of messages by their codes, and examples in descriptions. */
+const SHOWN = /^(?:CHANNEL_CODES|EXAMPLE)/;
 /** Errors that begin with the message. */
 const ERROR = /(?:Error|Unreachable)$/;
 
@@ -20,7 +20,7 @@ const ERROR = /(?:Error|Unreachable)$/;
 function shouldIgnore({ key, listKey, parent }: Path): string | undefined {
   if (!parent) return undefined;
   if (key === 'value' && parent.key?.name === 'description') return 'a description for people';
-  if (key === 'init' && MESSAGES.includes(parent.id?.name ?? '')) return 'the texts of messages';
+  if (key === 'init' && SHOWN.test(parent.id?.name ?? '')) return 'messages or examples for people';
   return listKey === 'arguments' ? reasonOfArgument(key, parent) : undefined;
 }
 

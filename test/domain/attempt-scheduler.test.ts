@@ -183,6 +183,25 @@ describe('the attempt scheduler', () => {
     assert.equal(other.expire(late, 1_900), true, 'nothing was waiting then');
   });
 
+  it('starts others after the only waiting attempt of a webhook was removed', () => {
+    const scheduler = createAttemptScheduler(LIMITS);
+    const removed = scheduler.add({ webhookId: 'a', workspaceId: 'w' }, WAIT_MS, 0);
+    addMany(scheduler, 1, 'b');
+    scheduler.remove(removed);
+    assert.deepEqual(webhooksOf(startAll(scheduler)), ['b']);
+  });
+
+  it('counts what a workspace still runs after one of its attempts has finished', () => {
+    const scheduler = createAttemptScheduler({ perWebhook: 2, perWorkspace: 2, overall: 10 });
+    addMany(scheduler, 1, 'a');
+    addMany(scheduler, 1, 'b');
+    const [first] = startAll(scheduler);
+    assert.ok(first);
+    scheduler.finish(first, 1);
+    for (const webhook of ['c', 'd']) addMany(scheduler, 1, webhook);
+    assert.deepEqual(webhooksOf(startAll(scheduler)), ['c']);
+  });
+
   it('puts a workspace that comes back behind those that wait', () => {
     const scheduler = createAttemptScheduler({ perWebhook: 1, perWorkspace: 1, overall: 1 });
     const runOne = (workspaceId: string) => {

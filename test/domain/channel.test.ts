@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
 import { joinMessage, leaveMessage, renewMessage } from '../../src/domain/channel/channel-schemas.ts';
-import { parseRoom, RELAY_FAILURES, webhookRoomOf } from '../../src/domain/channel/channel.ts';
-import { listenMessage, readAnswer } from '../../src/domain/channel/listening-schemas.ts';
+import {
+  CHANNEL_PATH,
+  LISTENING_ENDS,
+  parseRoom,
+  RELAY_FAILURES,
+  webhookRoomOf,
+} from '../../src/domain/channel/channel.ts';
+import {
+  answerMessage,
+  listeningEnded,
+  listenMessage,
+  readAnswer,
+  relayRequest,
+} from '../../src/domain/channel/listening-schemas.ts';
 import { problemsIn } from '../../src/domain/common/validation.ts';
 import { roomOf } from '../../src/domain/tasks/task-run.ts';
 import { foundIn } from './found-problems.ts';
@@ -148,6 +160,47 @@ describe('the answer of a listener', () => {
       ],
     );
   });
+});
+
+describe('a message to a listener', () => {
+  const REQUEST = {
+    id: ID,
+    webhook_id: ID,
+    delivery_id: ID,
+    event: 'issue.created',
+    method: 'POST',
+    headers: { 'x-a': 'b' },
+    body: 'e30=',
+  };
+
+  it('is a request with exactly these fields', () => {
+    assert.deepEqual(foundIn(relayRequest, REQUEST), []);
+    assert.deepEqual(foundIn(relayRequest, { ...REQUEST, method: 'PUT' }), ['/method not_allowed']);
+    assert.deepEqual(
+      foundIn(relayRequest, {}),
+      Object.keys(REQUEST).map((name) => `/${name} required`),
+    );
+  });
+
+  it('says why no more requests follow', () => {
+    for (const reason of LISTENING_ENDS)
+      assert.deepEqual(foundIn(listeningEnded, { webhook_id: ID, reason }), []);
+    assert.deepEqual(foundIn(listeningEnded, {}), ['/webhook_id required', '/reason required']);
+    assert.deepEqual([...LISTENING_ENDS], ['replaced', 'gone']);
+  });
+
+  it('can be answered by a response or a failure', () => {
+    const answers = [
+      { request_id: ID, status: 200, duration_ms: 1 },
+      { request_id: ID, failure: 'timeout', message: 'm' },
+    ];
+    for (const answer of answers) assert.deepEqual(foundIn(answerMessage, answer), []);
+    assert.equal(foundIn(answerMessage, { request_id: ID }).length, 1);
+  });
+});
+
+describe('the path of the channel', () => {
+  it('stays the same, since clients connect to it', () => assert.equal(CHANNEL_PATH, '/ws'));
 });
 
 function headersOf(count: number): Record<string, string> {

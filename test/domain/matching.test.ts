@@ -201,6 +201,30 @@ describe('event matching', () => {
     assert.ok(sentTo('Ben', { id: 'u2', name: 'Ben' }));
   });
 
+  it('knows an object without a name by its other names only', () => {
+    const data = { issue: { id: '1', assignee: { id: 'u1', name: null } } };
+    assert.ok(isSent('issue.updated', [{ field: 'assignee', values: ['u1'] }], data));
+    assert.ok(!isSent('issue.updated', [{ field: 'assignee', values: [null] }], data));
+  });
+
+  it('takes the project of the event for no other field, and a new project for itself', () => {
+    const withoutStatus = { issue: { id: '1' }, project: { id: 'p', name: 'Done' } };
+    assert.equal(
+      reasonOf('issue.updated', [{ field: 'status', values: ['Done'] }], withoutStatus),
+      'the event has no status',
+    );
+    const project = { id: 'p', project: 'another field' };
+    assert.ok(isSent('project.created', [{ field: 'project', values: ['p'] }], { project }));
+  });
+
+  it('ignores a change without a new value', () => {
+    const data = { issue: { id: '1' }, changes: [{ field: 'status', old_value: 'Done' }] };
+    assert.equal(
+      reasonOf('issue.updated', [{ field: 'status', changed_to: 'Done' }], data),
+      'status did not change',
+    );
+  });
+
   it('considers every change of a field', () => {
     const changes = ['To Do', 'In Review', 'Done'].map((new_value) => ({ field: 'status', new_value }));
     const data = { ...sampleData('issue.updated'), changes };

@@ -74,6 +74,15 @@ describe('a rate limiter', () => {
     assert.equal(rate.take('full 1', 3).remaining < 1, true);
   });
 
+  it('keeps buckets that a slow rate has not filled yet', () => {
+    const slow = createRateLimiter({ name: 'slow', perSecond: 0.1, burst: 3 }, () => new Date(now));
+    slow.take('a', 2);
+    for (let key = 1; key < 10_000; key += 1) slow.take(`other ${key}`);
+    now += 1_000;
+    slow.take('new');
+    assert.deepEqual(slow.take('a', 2).granted, false);
+  });
+
   it('has its rate', () => {
     assert.deepEqual(limiter().rate, { name: 'test', perSecond: 2, burst: 3 });
   });

@@ -278,7 +278,7 @@ describe('the end of a run', () => {
       },
     ]);
     assert.deepEqual(change.view.errors, errors);
-    assert.equal(change.view.completed_at, iso(340));
+    assert.deepEqual([change.view.completed_at, change.view.paused_ms], [iso(340), 0]);
   });
 
   it('has no output without a plan', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
-import { fieldProblem, givenTime, text, uuid } from '../../src/domain/common/schema-parts.ts';
+import { fieldProblem, givenTime, shownAs, text, uuid } from '../../src/domain/common/schema-parts.ts';
 import { pointerTo, problemsIn, type ProblemEntry } from '../../src/domain/common/validation.ts';
 import { foundIn } from './found-problems.ts';
 
@@ -25,6 +25,9 @@ describe('the problems of a request', () => {
   it('name a parameter of the query', () => {
     assert.deepEqual(entriesOf(z.strictObject({ limit: z.string() }), {}, 'query'), [
       { parameter: 'limit', code: 'required', message: '`limit` is required.' },
+    ]);
+    assert.deepEqual(entriesOf(z.strictObject({ status: z.array(z.int()) }), { status: [1, 'x'] }, 'query'), [
+      { parameter: 'status.1', code: 'wrong_type', message: '`status.1` must be a number.' },
     ]);
     assert.deepEqual(entriesOf(z.strictObject({}), { x: '1' }, 'query'), [
       { parameter: 'x', code: 'unknown_member', message: '`x` is not a known parameter.' },
@@ -137,6 +140,14 @@ describe('a text with limits', () => {
     const messageOf = (least: number) => entriesOf(text({ least, most: 9 }), '')[0]?.message;
     assert.equal(messageOf(1), 'The body must have at least 1 character.');
     assert.equal(messageOf(2), 'The body must have at least 2 characters.');
+  });
+});
+
+describe('the shown form of a schema', () => {
+  it('replaces the generated one, except its description', () => {
+    const jsonSchema = { description: 'A time', anyOf: [{}], pattern: 'x' };
+    shownAs({ type: 'string', format: 'date-time' }).override({ jsonSchema });
+    assert.deepEqual(jsonSchema, { description: 'A time', type: 'string', format: 'date-time' });
   });
 });
 

@@ -92,4 +92,44 @@ describe('the viewers of a run', () => {
     assert.ok(room.isEmpty);
     assert.deepEqual(room.places, []);
   });
+
+  it('are counted, and their places are listed with the furthest first', () => {
+    const room = new RunRoom(() => {});
+    for (const cursor of [3, 0, 5, 3])
+      room.add({ connection: client().connection, cursor, isStalled: false });
+    assert.deepEqual([room.isEmpty, room.places], [false, [5, 3, 0]]);
+    assert.equal(room.deliver(0, feed(5)), 5 + 2 + 2, 'one viewer lacks five events, two lack two');
+    assert.equal(room.deliver(0, feed(5)), 0);
+  });
+
+  it('stay if another viewer at the same place leaves', () => {
+    const room = new RunRoom(() => {});
+    const [one, other] = [client(), client()];
+    const viewers = [one, other].map(({ connection }) => ({ connection, cursor: 0, isStalled: false }));
+    for (const viewer of viewers) room.add(viewer);
+    for (const viewer of viewers.slice(0, 1)) room.remove(viewer);
+    room.deliver(0, feed(2));
+    assert.deepEqual([one.received, other.received], [[], [1, 2]]);
+  });
+
+  it('can leave while they do not read', () => {
+    const slow = client();
+    slow.state.isFull = true;
+    const room = new RunRoom(() => {});
+    const viewer = { connection: slow.connection, cursor: 0, isStalled: false };
+    room.add(viewer);
+    room.deliver(0, feed(2));
+    assert.equal(viewer.isStalled, true);
+    room.remove(viewer);
+    assert.ok(room.isEmpty);
+  });
+
+  it('read as long as their buffer is within its limit', () => {
+    const { connection, received } = client();
+    const atLimit = { ...connection, pendingBytes: () => CHANNEL_PENDING_BYTES };
+    const room = new RunRoom(() => assert.fail('it is stalled'));
+    room.add({ connection: atLimit, cursor: 0, isStalled: false });
+    room.deliver(0, feed(3));
+    assert.deepEqual(received, [1, 2, 3]);
+  });
 });

@@ -58,6 +58,7 @@ const REFUSED: ReadonlyArray<readonly [address: string, reason: string]> = [
   ['8000::1', 'reserved'],
   ['fc00::1', 'private'],
   ['fd00:ec2::254', 'metadata'],
+  ['fd20:ce::254', 'metadata'],
   ['fdff::1', 'private'],
   ['fe80::1', 'link-local'],
   ['fe80::1%eth0', 'link-local'],

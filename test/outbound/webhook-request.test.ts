@@ -163,6 +163,7 @@ describe('an IP address', () => {
       '[::1',
       '::1]',
       '[::1]%eth0',
+      '1[::1]',
     ])
       assert.equal(parseAddress(literal), null, literal);
   });

@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import {
-  CALLBACK_ATTEMPTS,
-  callbackWaitMs,
-  DELIVERY_ATTEMPTS,
-  deliveryWaitMs,
-  placeWaitMs,
-} from '../../src/domain/common/retry-schedules.ts';
+import { callbackWaitMs, deliveryWaitMs } from '../../src/domain/common/retry-schedules.ts';
 import { createRateLimiter } from '../../src/domain/common/rate-limiter.ts';
 import { holds } from './property.ts';
 
@@ -15,21 +9,6 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 describe('the retry schedules', () => {
-  it('for attempts without a place grow to a limit, with jitter of up to 50 percent', () => {
-    const waits = (random: number) =>
-      [1, 2, 3, 5, 6, 9, 5_000].map((tries) => placeWaitMs(tries, 30_000, random));
-    assert.deepEqual(waits(0), [1_000, 2_000, 4_000, 16_000, 30_000, 30_000, 30_000]);
-    assert.deepEqual(waits(0.5), [750, 1_500, 3_000, 12_000, 22_500, 22_500, 22_500]);
-  });
-
-  it('have the documented waits', () => {
-    const waits = (attempts: number, waitMs: (failures: number) => number | null) =>
-      Array.from({ length: attempts }, (_, index) => waitMs(index + 1));
-    assert.deepEqual(waits(CALLBACK_ATTEMPTS, callbackWaitMs), [1 * SECOND, 4 * SECOND, null]);
-    const deliveries = [1 * MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 12 * HOUR, null];
-    assert.deepEqual(waits(DELIVERY_ATTEMPTS, deliveryWaitMs), deliveries);
-  });
-
   it('have increasing waits from the first failure to the last attempt, and no others', () => {
     const schedules = [
       { waitMs: callbackWaitMs, attempts: 3, wholeMs: 5 * SECOND },

@@ -13,7 +13,7 @@ export type OwnToolName = (typeof OWN_TOOLS)[number];
 /** Tools of an agent whose settings list no tools. */
 export const DEFAULT_TOOLS: readonly OwnToolName[] = [...OWN_TOOLS];
 
-const text = (description: string, maxLength: number) => ({
+const text = ({ description, maxLength }: { description: string; maxLength: number }) => ({
   type: 'string',
   minLength: 1,
   maxLength,
@@ -26,7 +26,7 @@ const DESCRIPTIONS: Readonly<Record<OwnToolName, Pick<ToolDescription, 'descript
     description: 'Report progress to the people who watch. Changes nothing else.',
     input_schema: objectOf(
       {
-        text: text('What has been done, in one sentence', 1_000),
+        text: text({ description: 'What has been done, in one sentence', maxLength: 1_000 }),
         percent: {
           type: 'number',
           minimum: 0,
@@ -40,23 +40,30 @@ const DESCRIPTIONS: Readonly<Record<OwnToolName, Pick<ToolDescription, 'descript
   escalate_to_human: {
     description:
       'End the work and hand it to a person, with everything done so far. Use it for decisions that you cannot or must not make yourself.',
-    input_schema: objectOf({ reason: text('What the person must know or decide', MAX_REASON_LENGTH) }, [
-      'reason',
-    ]),
+    input_schema: objectOf(
+      { reason: text({ description: 'What the person must know or decide', maxLength: MAX_REASON_LENGTH }) },
+      ['reason'],
+    ),
   },
   ask_for_approval: {
     description:
       'Pause the work until a person approves what you are about to do. Ask before anything that cannot be undone.',
-    input_schema: objectOf({ question: text('What you want to do, with enough detail to decide', 2_000) }, [
-      'question',
-    ]),
+    input_schema: objectOf(
+      {
+        question: text({
+          description: 'What you want to do, with enough detail to decide',
+          maxLength: 2_000,
+        }),
+      },
+      ['question'],
+    ),
   },
   save_artifact: {
     description: 'Save a document as a result of the work, for people to download.',
     input_schema: objectOf(
       {
-        name: text('A file name', 200),
-        media_type: text('For example text/markdown', 100),
+        name: text({ description: 'A file name', maxLength: 200 }),
+        media_type: text({ description: 'For example text/markdown', maxLength: 100 }),
         content: { type: 'string', description: 'The whole document' },
         encoding: {
           type: 'string',

@@ -7,7 +7,7 @@ import { MAX_ROOM_LENGTH, MAX_TOKEN_LENGTH } from '../common/limits.ts';
  * message is an event of that name with one of these as its only argument.
  */
 
-const ROOM = 'workflow:0199c2a4-5b7e-7a31-9a54-3f0c8b1d2e6f';
+const EXAMPLE_ROOM = 'workflow:0199c2a4-5b7e-7a31-9a54-3f0c8b1d2e6f';
 const room = z.string().max(MAX_ROOM_LENGTH).describe('`workflow:<execution_id>` or `webhook:<id>`');
 
 /** `join`: join a room. */
@@ -26,14 +26,14 @@ export const joinMessage = z
   .meta({
     id: 'Join',
     description: 'Join a room',
-    examples: [{ room: ROOM }, { room: ROOM, after: 17 }],
+    examples: [{ room: EXAMPLE_ROOM }, { room: EXAMPLE_ROOM, after: 17 }],
   });
 
 /** `leave`: leave a room. */
 export const leaveMessage = z.strictObject({ room }).meta({
   id: 'Leave',
   description: 'Leave a room',
-  examples: [{ room: ROOM }],
+  examples: [{ room: EXAMPLE_ROOM }],
 });
 
 /** `renew`: continue with a newer token. */
