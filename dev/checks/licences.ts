@@ -4,10 +4,11 @@ import { judgeLicences, type Package } from './licence-rules.ts';
 
 /* `node dev/checks/licences.ts [list]`: holds the licences of all packages against the rules; `list` prints what ships. */
 
-const lock = JSON.parse(readFileSync(inCheckout('package-lock.json'), 'utf8')) as {
+type Lock = {
   packages: Record<string, { version?: string; license?: string; dev?: boolean; link?: boolean }>;
 };
-const packages = Object.entries(lock.packages)
+const packages = ['package-lock.json', 'dev/mutation/package-lock.json']
+  .flatMap((path) => Object.entries((JSON.parse(readFileSync(inCheckout(path), 'utf8')) as Lock).packages))
   .filter(([place, { link }]) => place.startsWith('node_modules/') && !link)
   .map(([place, { version = '', license, dev = false }]): Package => {
     const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);

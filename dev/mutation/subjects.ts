@@ -7,7 +7,10 @@ export type Subject = { title: string; files: readonly string[] };
 export const SUBJECTS: readonly Subject[] = [
   {
     title: 'Matching and filters',
-    files: ['src/domain/webhooks/{matching,webhook,webhook-filters}.ts'],
+    files: [
+      'src/domain/webhooks/{matching,webhook,webhook-filters}.ts',
+      'src/activities/deliveries/planned-deliveries.ts',
+    ],
   },
   {
     title: 'Schedules',
@@ -34,7 +37,11 @@ export const SUBJECTS: readonly Subject[] = [
   { title: 'Recorder', files: ['src/workflows/recorder.ts'] },
   {
     title: 'Retries and callbacks',
-    files: ['src/domain/tasks/callback*.ts', 'src/domain/webhooks/attempt-conditions.ts'],
+    files: [
+      'src/domain/tasks/callback*.ts',
+      'src/domain/webhooks/attempt-conditions.ts',
+      'src/database/common/outage.ts',
+    ],
   },
   {
     title: 'Idempotency',
@@ -45,6 +52,7 @@ export const SUBJECTS: readonly Subject[] = [
     title: 'Tokens and keys',
     files: [
       'src/security/{tokens,keys,key-ring,sealing,sessions,return-path}.ts',
+      'src/api/account/session/password-attempts.ts',
       'src/domain/people/access.ts',
     ],
   },
@@ -76,7 +84,7 @@ export const LEFT_OUT: readonly { files: readonly string[]; reason: string }[] =
   },
   {
     files: ['src/domain/webhooks/event-samples.ts'],
-    reason: 'Samples. Tests with services validate them with the schemas of events.',
+    reason: 'Samples. `test/domain/event-payload.test.ts` validates each with the schema of its kind.',
   },
 ];
 

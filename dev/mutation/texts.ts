@@ -13,8 +13,8 @@ const DESCRIPTIONS = ['describe', 'meta', 'shownAs'];
 const WITH_CODE = ['fieldProblem', 'OutboundFailure', 'Problem', 'refine', 'regex', 'TokenError'];
 /** Tables of messages by their codes, and examples in descriptions. */
 const SHOWN = /^(?:CHANNEL_CODES|EXAMPLE)/;
-/** Errors that begin with the message. */
-const ERROR = /(?:Error|Unreachable)$/;
+/** Errors, and a function that creates one, that begin with the message. */
+const ERROR = /(?:Error|Unreachable)$|^tooMany$/;
 
 /** Returns why a part of the code is not mutated, or undefined if it is. */
 function shouldIgnore({ key, listKey, parent }: Path): string | undefined {
@@ -27,8 +27,7 @@ function shouldIgnore({ key, listKey, parent }: Path): string | undefined {
 function reasonOfArgument(key: string | number, parent: Node): string | undefined {
   const called = parent.callee?.name ?? parent.callee?.property?.name ?? '';
   if (DESCRIPTIONS.includes(called)) return 'describes a schema in the documents';
-  const isError = parent.type === 'NewExpression' && ERROR.test(called);
-  const place = WITH_CODE.includes(called) ? 1 : isError ? 0 : -1;
+  const place = WITH_CODE.includes(called) ? 1 : ERROR.test(called) ? 0 : -1;
   return key === place ? 'the text of a message' : undefined;
 }
 

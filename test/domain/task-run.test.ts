@@ -222,6 +222,18 @@ describe('the built-in tools of an agent', () => {
       ['string', 1, 1_000],
     );
     assert.deepEqual([properties['percent']?.type, properties['percent']?.maximum], ['number', 100]);
+    const lengthOf = (name: 'escalate_to_human' | 'ask_for_approval' | 'save_artifact', argument: string) =>
+      (ownTool(name).input_schema['properties'] as Record<string, { maxLength?: number }>)[argument]
+        ?.maxLength;
+    assert.deepEqual(
+      [
+        lengthOf('escalate_to_human', 'reason'),
+        lengthOf('ask_for_approval', 'question'),
+        lengthOf('save_artifact', 'name'),
+        lengthOf('save_artifact', 'media_type'),
+      ],
+      [1_000, 2_000, 200, 100],
+    );
     const document = ownTool('save_artifact').input_schema as {
       properties: Record<string, { type: string; enum?: string[] }>;
     };

@@ -22,7 +22,7 @@ export function isDatabaseOutage(error: unknown): boolean {
   if (typeof code === 'string' && (NODE_CODES.has(code) || POSTGRES_CODES.test(code))) return true;
   if (DRIVER_MESSAGES.test(error.message)) return true;
   if (error instanceof AggregateError && error.errors.some(isDatabaseOutage)) return true;
-  return error.cause !== undefined && error.cause !== error && isDatabaseOutage(error.cause);
+  return error.cause !== error && isDatabaseOutage(error.cause);
 }
 
 /** Returns the code of an error of PostgreSQL about a value that it does not accept (class 22); else null. */
@@ -36,26 +36,19 @@ export function refusedDataCode(error: unknown): string | null {
 /** Returns whether an error means that a row with the same primary or unique key exists. */
 export function isDuplicate(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return (
-    (error as { code?: unknown }).code === '23505' || (error.cause !== undefined && isDuplicate(error.cause))
-  );
+  return (error as { code?: unknown }).code === '23505' || isDuplicate(error.cause);
 }
 
 /** Returns whether an error means that a referenced row does not exist. */
 export function isForeignKeyMissing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return (
-    (error as { code?: unknown }).code === '23503' ||
-    (error.cause !== undefined && isForeignKeyMissing(error.cause))
-  );
+  return (error as { code?: unknown }).code === '23503' || isForeignKeyMissing(error.cause);
 }
 
 /** Returns whether PostgreSQL ended this transaction because of a deadlock. It may be repeated. */
 export function isDeadlock(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return (
-    (error as { code?: unknown }).code === '40P01' || (error.cause !== undefined && isDeadlock(error.cause))
-  );
+  return (error as { code?: unknown }).code === '40P01' || isDeadlock(error.cause);
 }
 
 /** Tries of {@link retryOnDeadlock}. */
