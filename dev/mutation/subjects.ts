@@ -53,6 +53,7 @@ export const SUBJECTS: readonly Subject[] = [
     files: [
       'src/security/{tokens,keys,key-ring,sealing,sessions,return-path}.ts',
       'src/api/account/session/password-attempts.ts',
+      'src/database/people/key-cache.ts',
       'src/domain/people/access.ts',
     ],
   },

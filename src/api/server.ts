@@ -17,6 +17,7 @@ import { readProcessConfiguration } from '../runtime/process-configuration.ts';
 import type { Database } from '../database/database.ts';
 import { deleteOldKeys } from '../database/tasks/idempotency.ts';
 import { createKeyCache } from '../database/people/key-cache.ts';
+import { findActiveKey } from '../database/people/keys.ts';
 import { startNotifications } from '../database/common/notifications.ts';
 import { createAddressGuard, createAddressSet } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
@@ -129,7 +130,7 @@ export async function bootstrap(
     runStarter,
     admission,
     notifications,
-    knownKeys: createKeyCache(database, notifications, clock),
+    knownKeys: createKeyCache((hash) => findActiveKey(database, { hash }), notifications, clock),
     tokens,
     channelStatistics: () => channel?.statistics() ?? null,
     sealing,

@@ -1,5 +1,4 @@
-import type { Database } from '../database.ts';
-import { findActiveKey, type ActiveKey } from './keys.ts';
+import type { ActiveKey } from './keys.ts';
 import type { Notifications } from '../common/notifications.ts';
 
 /** How long a key is cached without a notification, in milliseconds. */
@@ -17,11 +16,11 @@ export type KeyCache = {
 /**
  * Creates a cache that keeps active keys for a few seconds. A trigger of the database notifies it of each revoked,
  * rotated or removed key, and the keys are read again. While the notifications are disconnected, every key is read from
- * the database. Unknown keys are never cached.
+ * the database. Unknown keys are never cached. `read` reads the active key with a hash.
  */
 export function createKeyCache(
-  database: Database,
-  notifications: Notifications,
+  read: (hash: string) => Promise<ActiveKey | null>,
+  notifications: Pick<Notifications, 'subscribe' | 'isConnected'>,
   clock: () => Date,
 ): KeyCache {
   const known = new Map<string, { key: ActiveKey; until: number }>();
@@ -38,7 +37,7 @@ export function createKeyCache(
       const remembered = known.get(hash);
       if (remembered && now < remembered.until && notifications.isConnected()) return remembered.key;
       const before = changes;
-      const key = await findActiveKey(database, { hash });
+      const key = await read(hash);
       known.delete(hash);
       // A notification during the read may be about this key.
       if (key && before === changes && known.size < MAX_KEYS) {
