@@ -11,7 +11,8 @@ import { filesBySubject } from './subjects.ts';
 
 /*
  * `npm run mutate`: changes the code that decides, one small change at a time, and runs the fast tests for each.
- * Without words all of that code, with words only these files. The results of other files are kept.
+ * Without words all of that code, with words only these files. The results of other files are kept. The exit code is 1 if a
+ * mutant survived that is not listed.
  */
 const OPTIONS = {
   changed: { type: 'boolean' },
@@ -55,8 +56,10 @@ async function mutate(
   const results = readResults(RESULTS);
   console.log(`\n${scoreTable(scoresOf(results))}`);
   const unlisted = unlistedIn(results);
+  for (const { file, line, original, replacement } of unlisted)
+    console.log(`\n${file}:${line}\n- ${original}\n+ ${replacement}`);
   console.log(`\n${unlisted.length} survivors are not in dev/mutation/survivors.ts.`);
-  return 0;
+  return unlisted.length > 0 ? 1 : 0;
 }
 
 function runStryker(args: readonly string[]): Promise<number> {
