@@ -61,7 +61,7 @@ describe('a number that JavaScript rounds', () => {
 
   it('is not found among numbers that stay the same in any notation, nor in strings', () => {
     holds([finite, odd], (number, digits) => {
-      for (const text of [String(number), number.toExponential(), `${JSON.stringify(number)}`])
+      for (const text of [String(number), number.toExponential(), JSON.stringify(number)])
         assert.ok(!hasRoundedNumber(`[${text}, "${digits}", "\\"${digits}"]`), text);
       assert.ok(!hasRoundedNumber(JSON.stringify({ [`${digits}`]: `\\${digits}` })));
     });
