@@ -1,9 +1,6 @@
-/*
- * Who may import whom: the table of the layout, as rules. Each folder of `src/` names what it may use; whatever is not
- * named is forbidden.
- */
+/* The dependency rules. Each folder of `src/` lists the folders that it may import. All others are forbidden. */
 
-/** For each folder of `src/`: the other folders whose code it may use, and those of which it may use types only. */
+/** The folders whose code each folder of `src/` may use, and those of which it may use only types. */
 const LAYOUT = {
   domain: { uses: [] },
   telemetry: { uses: ['domain'] },
@@ -47,7 +44,7 @@ const LAYERS = {
     'account agents audit-log codec deliveries docs event-types events health keys members notifications projects source-addresses tasks web'.split(
       ' ',
     ),
-    ['invitations', 'listeners', 'webhooks'],
+    ['a2a', 'invitations', 'listeners', 'mcp', 'webhooks'],
     // The types in `dependencies.ts` name what resources define; everything else at the top composes them.
     ['app\\.ts', 'server\\.ts'],
   ],
@@ -83,7 +80,7 @@ function rulesOf([folder, { uses, types = [] }]) {
       severity: 'error',
       from,
       to: {
-        path: '^(src|workers|cli|dev|bench|faults|test|web)/',
+        path: '^(src|workers|cli|dev|bench|faults|simulation|test|web)/',
         pathNot: `^src/(${[mine, ...types].join('|')})/`,
       },
     },
@@ -103,14 +100,15 @@ module.exports = {
     ...Object.entries(LAYERS).flatMap(layerRulesOf),
     {
       name: 'domain-is-pure',
-      comment: 'src/domain has no I/O and no clock: nothing of Node, and of the libraries only schemas',
+      comment:
+        'src/domain has no I/O and no clock: it may import no Node modules, and only zod of the libraries',
       severity: 'error',
       from: { path: '^src/domain/' },
       to: { dependencyTypes: ['core', 'npm', 'npm-dev'], pathNot: '/node_modules/zod/|^node_modules/zod/' },
     },
     {
       name: 'workflow-code-is-deterministic',
-      comment: "what runs inside Temporal's sandbox can't have modules of Node",
+      comment: "code in Temporal's sandbox cannot import Node modules",
       severity: 'error',
       from: { path: '^src/workflows/' },
       to: { dependencyTypes: ['core'] },
@@ -118,10 +116,10 @@ module.exports = {
     {
       name: 'screens-use-the-vocabulary',
       comment:
-        'web runs in browsers: of the service it may use src/domain, which is pure, and the types made from the API',
+        'web runs in browsers: it may use only src/domain of the service, which is pure, and the types generated from the API',
       severity: 'error',
       from: { path: '^web/', pathNot: '^web/(vite\\.config|component-styles)\\.ts$' },
-      to: { path: '^(src|workers|cli|dev|bench|faults|test)/', pathNot: '^src/domain/' },
+      to: { path: '^(src|workers|cli|dev|bench|faults|simulation|test)/', pathNot: '^src/domain/' },
     },
     {
       name: 'screens-use-nothing-of-node',
@@ -132,7 +130,7 @@ module.exports = {
     {
       name: 'client-package-stands-alone',
       comment:
-        'it is installed by itself, in Node and in browsers: nothing of ours outside of it, no package, no module of Node',
+        'it is installed separately, in Node and in browsers: it may import nothing outside its folder',
       severity: 'error',
       from: { path: '^clients/' },
       to: { pathNot: '^clients/' },
@@ -142,7 +140,7 @@ module.exports = {
       comment: 'the service must run without the folders and packages that only development needs',
       severity: 'error',
       from: { path: '^(src|workers)/' },
-      to: { path: '^(dev|bench|faults|test|cli|clients|deploy|examples|web)/' },
+      to: { path: '^(dev|bench|faults|simulation|test|cli|clients|deploy|examples|web)/' },
     },
     {
       name: 'service-needs-no-development-packages',
@@ -152,14 +150,15 @@ module.exports = {
     },
     {
       name: 'development-needs-no-benchmarks',
-      comment: 'bench/ and faults/ have entry points of their own and use dev/, not the other way round',
+      comment:
+        'bench/, faults/ and simulation/ have their own entry points. They may use dev/, and dev/ may not use them',
       severity: 'error',
       from: { path: '^dev/' },
-      to: { path: '^(bench|faults|test)/' },
+      to: { path: '^(bench|faults|simulation|test)/' },
     },
     {
       name: 'no-circles',
-      comment: 'two files that need each other are one file, or lack a third',
+      comment: 'merge two files that import each other, or move the common part to a third one',
       severity: 'error',
       from: {},
       to: { circular: true },
@@ -168,13 +167,13 @@ module.exports = {
       name: 'nothing-unresolved',
       severity: 'error',
       from: {},
-      // What begins like this is made by the build of the screens.
+      // The build of the screens creates these modules.
       to: { couldNotResolve: true, pathNot: '^virtual:' },
     },
     {
       name: 'packages-are-declared',
       comment:
-        'what is imported stands in package.json; that of dev/mutation lists only what is installed there',
+        'package.json must list every imported package; the package.json of dev/mutation lists only its own',
       severity: 'error',
       from: { pathNot: '^dev/mutation/' },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
@@ -185,6 +184,8 @@ module.exports = {
     exclude: { path: '^(web/(dist|\\.generated|\\.building-)|clients/typescript/dist)' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
+    // The packages of web/ and dev/ are listed there, those of the service at the top.
+    combinedDependencies: true,
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default', 'types'],

@@ -31,9 +31,9 @@ import { measureResultWrites } from './support/result-writes.ts';
 const GROWTH_FACTOR = 10;
 const PATH = '/growth';
 const WRITTEN = '60 results written (ms)';
-/** It counts the attempts of the day, which are ten times as many. So it does not count as a list. */
+/** Counts the attempts of one day, of which there are ten times as many. So it is not one of the lists. */
 const STATISTICS = 'statistics of a webhook (ms)';
-/** The time in which work that a load has left is done. */
+/** The time that work in progress needs to finish after a load. */
 const SETTLE_MS = 2_000;
 
 type Setup = {
@@ -111,7 +111,7 @@ async function measurePages(setup: Setup): Promise<Metrics> {
     if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode} ${text}`);
   };
   const samples = new Map(pages.map(([title]) => [title, [] as number[]]));
-  // In turns, so that other activity affects all of them equally. The load before ends first.
+  // In turns, so that other activity affects all measurements equally. The load must have ended before.
   await wait(SETTLE_MS);
   for (let time = 0; time < sizes.pages; time += 1) {
     for (const [title, path] of pages) samples.get(title)?.push(await measureMs(() => fetchPage(path)));

@@ -17,64 +17,64 @@ import {
 } from './support/webhook-load.ts';
 
 /*
- * `npm run bench neighbours [-- --quick] [--profile]` measures the time from publishing an event to its arrival, in one
- * workspace, alone and beside troubles of another workspace: bad receivers, webhooks with very many deliveries, and very
- * many manual retries.
+ * `npm run bench neighbours [-- --quick] [--profile]` measures the time from publishing an event to its arrival in one
+ * workspace: alone, and beside problems of another workspace. These are bad receivers, webhooks with very many
+ * deliveries, and very many manual retries.
  */
 const PUBLISHERS = 20;
 
-/** The workspace with the troubles. */
-type Troubled = { client: EventClient; database: Database; workspaceId: string };
+/** The workspace with the problems. */
+type OtherWorkspace = { client: EventClient; database: Database; workspaceId: string };
 type Sizes = { events: number; deliveries: number; retries: number };
-/** Causes a trouble, and returns what ends it. */
-type Trouble = (troubled: Troubled, sizes: Sizes) => Promise<() => Promise<unknown>>;
+/** Causes a problem. Returns a function that ends it. */
+type Problem = (other: OtherWorkspace, sizes: Sizes) => Promise<() => Promise<unknown>>;
 
-const TROUBLES: Readonly<Record<string, Trouble>> = {
-  'a webhook that does not respond': (troubled, sizes) => badReceiver(troubled, '/hang', sizes.events),
-  'a webhook that takes 25 s': (troubled, sizes) => badReceiver(troubled, '/slow', sizes.events),
-  'a webhook that fails': (troubled, sizes) => badReceiver(troubled, '/fail', sizes.events),
-  async 'disabling a webhook with many deliveries'(troubled, { deliveries }) {
-    const id = await webhookWith(troubled, { path: '/fail', status: 'retrying', deliveries });
-    await publish(troubled, FAILURES_TO_DISABLE);
-    return () => troubled.client.deleteWebhook(id);
+const PROBLEMS: Readonly<Record<string, Problem>> = {
+  'a webhook that does not respond': (other, sizes) => badReceiver(other, '/hang', sizes.events),
+  'a webhook that takes 25 s': (other, sizes) => badReceiver(other, '/slow', sizes.events),
+  'a webhook that fails': (other, sizes) => badReceiver(other, '/fail', sizes.events),
+  async 'disabling a webhook with many deliveries'(other, { deliveries }) {
+    const id = await webhookWith(other, { path: '/fail', status: 'retrying', deliveries });
+    await publish(other, FAILURES_TO_DISABLE);
+    return () => other.client.deleteWebhook(id);
   },
-  async 'recovering a webhook with many deliveries'(troubled, { deliveries }) {
-    const id = await webhookWith(troubled, { path: '/flood', status: 'failed', deliveries });
+  async 'recovering a webhook with many deliveries'(other, { deliveries }) {
+    const id = await webhookWith(other, { path: '/flood', status: 'failed', deliveries });
     const since = new Date(Date.now() - 3_600_000).toISOString();
     const recovery = JSON.stringify({ since, statuses: ['failed'] });
-    void troubled.client.call('POST', `/api/v1/webhooks/${id}/recover`, recovery).catch(() => {});
-    return () => troubled.client.deleteWebhook(id);
+    void other.client.call('POST', `/api/v1/webhooks/${id}/recover`, recovery).catch(() => {});
+    return () => other.client.deleteWebhook(id);
   },
-  async 'many manual retries'(troubled, { retries }) {
-    const id = await webhookWith(troubled, { path: '/slow', status: 'failed', deliveries: retries });
-    const rows = await troubled.database.em
+  async 'many manual retries'(other, { retries }) {
+    const id = await webhookWith(other, { path: '/slow', status: 'failed', deliveries: retries });
+    const rows = await other.database.em
       .fork()
       .execute<{ id: string }[]>('select id from deliveries where webhook_id = ?', [id]);
     await runConcurrently(rows.length, PUBLISHERS, async (number) => {
-      await troubled.client.call('POST', `/api/v1/deliveries/${rows[number]?.id}/retry`);
+      await other.client.call('POST', `/api/v1/deliveries/${rows[number]?.id}/retry`);
     });
-    return () => troubled.client.deleteWebhook(id);
+    return () => other.client.deleteWebhook(id);
   },
 };
 
 async function badReceiver(
-  troubled: Troubled,
+  other: OtherWorkspace,
   path: string,
   events: number,
 ): Promise<() => Promise<unknown>> {
-  const id = await troubled.client.createWebhook(path, 'sprint.started');
-  await publish(troubled, events);
-  return () => troubled.client.deleteWebhook(id);
+  const id = await other.client.createWebhook(path, 'sprint.started');
+  await publish(other, events);
+  return () => other.client.deleteWebhook(id);
 }
 
-async function publish({ client }: Troubled, events: number): Promise<void> {
+async function publish({ client }: OtherWorkspace, events: number): Promise<void> {
   const data = JSON.stringify(sampleData('sprint.started'));
   await runConcurrently(events, PUBLISHERS, async () => void (await client.publish('sprint.started', data)));
 }
 
 /** Creates a webhook with deliveries that nothing attempts at the moment. */
 async function webhookWith(
-  { client, database, workspaceId }: Troubled,
+  { client, database, workspaceId }: OtherWorkspace,
   { path, status, deliveries }: { path: string; status: 'retrying' | 'failed'; deliveries: number },
 ): Promise<string> {
   const id = await client.createWebhook(path, 'sprint.started');
@@ -109,17 +109,17 @@ await runBench(
     const api = await baton.start('api', 'src/api/server.ts');
     const worker = await baton.start('delivery-worker', 'workers/delivery-worker.ts');
     const database = await connectDatabase(baton.fresh.url, 4);
-    const other = await createWorkspace(database.em.fork(), {
+    const created = await createWorkspace(database.em.fork(), {
       workspaceName: 'Neighbour',
       projectName: 'Neighbour',
       adminEmail: 'neighbour@example.com',
     });
     const clientOf = (key: string) =>
       createEventClient({ url: baton.url, key, receiver: receiver.url }, dispatcher);
-    const troubled = {
-      client: clientOf(other.api_key),
+    const other = {
+      client: clientOf(created.api_key),
       database,
-      workspaceId: other.workspace_id,
+      workspaceId: created.workspace_id,
     };
     const client = clientOf(baton.installation.api_key);
     await client.createWebhook('/good', 'user.joined');
@@ -134,14 +134,14 @@ await runBench(
     };
     await measure();
     const measured: Measured[] = [];
-    for (const [title, cause] of Object.entries(TROUBLES)) {
+    for (const [title, cause] of Object.entries(PROBLEMS)) {
       log(title);
       const alone = await measure();
-      const end = await cause(troubled, sizes);
+      const end = await cause(other, sizes);
       const beside = await measure();
       await end();
       measured.push({ title, alone, beside });
-      // What is in flight ends, so that it is no part of the next one.
+      // Waits for attempts in progress, so that they do not affect the next measurement.
       await wait(quick ? 0 : 5_000);
     }
     receiver.end();

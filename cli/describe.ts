@@ -1,4 +1,4 @@
-import { duration, fields, printable, table } from './output.ts';
+import { duration, fields, jsonText, printable, table } from './output.ts';
 import type { Detail, Listed, Submitted, Usage } from './shapes.ts';
 
 /** Formats a new run. */
@@ -52,7 +52,7 @@ export function describeRun(run: Detail): string {
       ? []
       : ['', table(['STEP', 'AGENT', 'STATUS', 'ATTEMPT', 'TOOK', 'SUMMARY'], steps)]),
     ...(errors.length === 0 ? [] : ['', 'Errors', ...errors.map((line) => `  ${printable(line.trim())}`)]),
-    ...(run.output === null ? [] : ['', 'Output', JSON.stringify(run.output, null, 2)]),
+    ...(run.output === null ? [] : ['', 'Output', jsonText(run.output, 2)]),
   ].join('\n');
 }
 

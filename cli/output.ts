@@ -35,8 +35,8 @@ export function createOutput(json: boolean, verbose: boolean, { stdout, stderr, 
     },
     write: (text) => void stdout.write(text),
     line: (text = '') => void (json || stdout.write(`${text}\n`)),
-    document: (value) => void (json && stdout.write(`${JSON.stringify(value, null, 2)}\n`)),
-    jsonLine: (value) => void (json && stdout.write(`${JSON.stringify(value)}\n`)),
+    document: (value) => void (json && stdout.write(`${jsonText(value, 2)}\n`)),
+    jsonLine: (value) => void (json && stdout.write(`${jsonText(value)}\n`)),
     note: (text) => void stderr.write(`${text}\n`),
   };
 }
@@ -56,6 +56,17 @@ export function printable(text: string): string {
 /** Returns the lines of untrusted text, with all spaces. */
 export function printableLines(text: string): string[] {
   return text.split(/\r?\n/).map((line) => withoutControlCharacters(line.replaceAll('\t', '  ')));
+}
+
+/**
+ * Returns a value as JSON that is safe in a terminal. `JSON.stringify` escapes only the control characters below U+0020.
+ */
+export function jsonText(value: unknown, indent = 0): string {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value, null, indent).replaceAll(
+    /[\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g,
+    escaped,
+  );
 }
 
 function withoutControlCharacters(text: string): string {

@@ -6,6 +6,7 @@ import { addDeliveryCommands } from './commands/delivery.ts';
 import { addEventCommands } from './commands/event.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addListenCommand } from './commands/listen.ts';
+import { addMcpCommand } from './commands/mcp.ts';
 import { addMemberCommands } from './commands/member.ts';
 import { addProjectCommands } from './commands/project.ts';
 import { addReceiverCommand } from './commands/receiver.ts';
@@ -50,5 +51,6 @@ export function createProgram(io: Io = processIo()): Command {
   addAdminCommands(program);
   addReceiverCommand(program);
   addListenCommand(program);
+  addMcpCommand(program);
   return program;
 }

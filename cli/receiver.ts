@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { printable } from './output.ts';
+import { jsonText, printable } from './output.ts';
 
 /** A received callback or delivery. `body` is the parsed JSON, or the text if it is not JSON. */
 export type ReceivedCallback = {
@@ -182,7 +182,7 @@ export function describeCallback(callback: ReceivedCallback): string {
   const what = printable(nameOf(callback));
   const line = `${receivedAt.toISOString()}  ${what}  ${verdict}  (${bytes} bytes, returned ${answered})`;
   // As JSON even if it is text, so that it cannot contain terminal control sequences.
-  const text = JSON.stringify(body, null, 2);
+  const text = jsonText(body, 2);
   return `${line}\n${text.replaceAll(/^/gm, '    ')}`;
 }
 

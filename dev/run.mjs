@@ -1,6 +1,7 @@
 /*
- * The first step of `npm start`, `npm test` and the others. It runs under whatever Node the machine has (20 or
- * newer), uses nothing that must be installed, sees to the dependencies, and hands over to the Node among them.
+ * The first step of `npm start`, `npm test` and the other commands. It runs on the Node of the machine (20 or newer)
+ * and uses no packages. It installs the dependencies if necessary, and then starts the command with the Node among
+ * them.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -11,9 +12,13 @@ import { fileURLToPath } from 'node:url';
 const checkout = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const installed = join(checkout, 'node_modules', '.package-lock.json');
 const incomplete = join(checkout, 'node_modules', '.baton-installing');
-const modernNode = join(checkout, 'node_modules', 'node', 'bin', 'node');
+const packagedNode = join(checkout, 'node_modules', 'node', 'bin', 'node');
 
-/** What each word runs, and with which words before those of the command line. */
+/** The Node of this machine runs everything from this version on. An older one needs the package `node`. */
+const MODERN = 26;
+const version = Number(process.versions.node.split('.')[0]);
+
+/** The program of each command, and arguments to put before those of the command line. */
 const PROGRAMS = {
   start: ['dev/launcher/start.ts'],
   test: ['dev/tests/run.ts', 'fast'],
@@ -21,38 +26,67 @@ const PROGRAMS = {
   check: ['dev/checks/check.ts'],
   bench: ['bench/main.ts'],
   faults: ['faults/main.ts'],
+  simulate: ['simulation/main.ts'],
   mutate: ['dev/mutation/main.ts'],
   client: ['dev/types/client-package.ts'],
   walk: ['dev/docs/walk.ts'],
   receiver: ['cli/main.ts', 'receiver'],
 };
 
-/** Ends with a sentence instead of a stack. */
+/** The commands that need the service, its screens and the launcher. The others need the tools of tests and checks, too. */
+const WITHOUT_TOOLS = ['start', 'receiver'];
+const PACKAGE_OF_NODE = /^node_modules\/node(-bin-setup)?(\/|$)/;
+
+/** Prints a message and exits. */
 function giveUp(sentence) {
   console.error(sentence);
   process.exit(1);
 }
 
-/** Whether dependencies are missing, were broken off, or are older than the list of them. */
-function wantsInstall() {
-  if (!existsSync(installed) || !existsSync(modernNode) || existsSync(incomplete)) return true;
-  return (
-    statSync(join(checkout, 'package-lock.json')).mtimeMs > statSync(installed).mtimeMs && !sameVersions()
-  );
+/** Packages by their place: those of the lock file, or those that are installed. */
+function packagesIn(file) {
+  return JSON.parse(readFileSync(file, 'utf8')).packages;
 }
 
-/** A fresh checkout of the same list has a newer date and the same content. */
-function sameVersions() {
+/**
+ * Returns what npm has to do: `null` if nothing, `install` to add what is missing, `ci` to begin anew, because nothing is
+ * installed, an installation was broken off, or other versions are installed.
+ */
+function plan(needsTools) {
+  if (!existsSync(installed) || existsSync(incomplete)) return { command: 'ci', needsTools };
   try {
-    const wanted = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8')).packages;
-    const there = JSON.parse(readFileSync(installed, 'utf8')).packages;
-    return (
-      Object.entries(there).every(([path, { version }]) => wanted[path]?.version === version) &&
-      Object.entries(wanted).every(([path, { optional }]) => path === '' || optional || path in there)
+    const wanted = Object.entries(packagesIn(join(checkout, 'package-lock.json')));
+    const there = packagesIn(installed);
+    const isThere = ([place, { version: wantedVersion }]) => there[place]?.version === wantedVersion;
+    const tools = wanted.filter(([, { dev, optional, link }]) => dev && !optional && !link);
+    const others = wanted.filter(
+      ([place, { dev, optional, link }]) =>
+        place.startsWith('node_modules/') && !dev && !optional && !link && isNeeded(place, needsTools),
     );
+    const hasTools = tools.every(isThere);
+    const isStale = wanted.some((one) => one[0] in there && !isThere(one));
+    if (isStale) return { command: 'ci', needsTools: needsTools || tools.some(([place]) => place in there) };
+    return others.every(isThere) && (hasTools || !needsTools) ? null : { command: 'install', needsTools };
   } catch {
-    return false;
+    return { command: 'ci', needsTools };
   }
+}
+
+/** Whether a package outside the tools must be installed: the package `node` only where it is used. */
+function isNeeded(place, needsTools) {
+  return needsTools || version < MODERN || !PACKAGE_OF_NODE.test(place);
+}
+
+/** Returns the words for npm. A command without tools leaves out most packages. */
+function wordsFor({ command, needsTools }) {
+  const common = ['--no-fund', '--no-audit', '--loglevel', 'error'];
+  const folders = ['web', 'dev', ...(version < MODERN ? ['dev/node'] : [])];
+  const some = [
+    '--omit=dev',
+    '--include-workspace-root',
+    ...folders.flatMap((folder) => ['--workspace', folder]),
+  ];
+  return [command, ...(command === 'install' ? ['--no-save'] : []), ...common, ...(needsTools ? [] : some)];
 }
 
 function sayWhy(output) {
@@ -62,14 +96,14 @@ function sayWhy(output) {
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|network/i.test(output)) {
     return "The package registry is unreachable. Connect this machine to the internet (or set npm's registry), then start again.";
   }
-  return 'npm ci failed. See its output above.';
+  return 'npm could not install the dependencies. See its output above.';
 }
 
 /**
- * Installs what is missing, one command at a time: two that do it at once would empty the folder under each other. The
- * lock of a command that has died counts for nothing.
+ * Installs the dependencies. A lock lets only one command install at a time, since `npm ci` empties the folder first.
+ * The lock of a command that has died is ignored.
  */
-async function installAlone() {
+async function installAlone(needsTools) {
   const lock = join(checkout, '.local', 'installing');
   tryTo(() => mkdirSync(dirname(lock), { recursive: true }));
   for (let waited = 0; ; waited += 1) {
@@ -77,7 +111,7 @@ async function installAlone() {
       writeFileSync(lock, String(process.pid), { flag: 'wx' });
       break;
     } catch (error) {
-      // Where no lock can be written, the installation will say what is wrong.
+      // If the lock cannot be written, the installation fails with the reason.
       if (error.code !== 'EEXIST') break;
       if (!isHeld(lock)) {
         tryTo(() => rmSync(lock, { force: true }));
@@ -87,7 +121,9 @@ async function installAlone() {
       await new Promise((done) => setTimeout(done, 500));
     }
   }
-  if (wantsInstall()) await install();
+  // Another command may have installed them meanwhile.
+  const now = plan(needsTools);
+  if (now !== null) await install(now);
   tryTo(() => rmSync(lock, { force: true }));
 }
 
@@ -99,7 +135,7 @@ function textOf(file) {
   }
 }
 
-/** Whether the process that made the lock lives. One that was made this moment may still be without its number. */
+/** Returns whether the process that created the lock is alive. A new lock may have no process id yet. */
 function isHeld(lock) {
   const pid = Number(textOf(lock));
   try {
@@ -111,8 +147,8 @@ function isHeld(lock) {
   }
 }
 
-/** `npm ci` with a line that shows it is alive. */
-async function install() {
+/** Runs npm and shows the elapsed time. */
+async function install(what) {
   if (
     spawnSync('npm', ['--version'], { stdio: 'ignore', shell: process.platform === 'win32' }).status !== 0
   ) {
@@ -123,10 +159,11 @@ async function install() {
   const began = Date.now();
   const live = process.stdout.isTTY;
   const seconds = () => `${((Date.now() - began) / 1000).toFixed(1).padStart(5)} s`;
-  const show = () => process.stdout.write(`\r\x1b[K  … dependencies           ${seconds()}`);
+  const title = what.needsTools ? 'dependencies and tools' : 'dependencies';
+  const show = () => process.stdout.write(`\r\x1b[K  … ${title.padEnd(22)} ${seconds()}`);
   const ticking = live ? setInterval(show, 200) : null;
-  if (!live) console.log('  … dependencies (npm ci, takes half a minute or more)');
-  const npm = spawn('npm', ['ci', '--no-fund', '--no-audit', '--loglevel', 'error'], {
+  if (!live) console.log(`  … ${title} (npm ${what.command}, takes half a minute or more)`);
+  const npm = spawn('npm', wordsFor(what), {
     cwd: checkout,
     stdio: ['ignore', 'pipe', 'pipe'],
     shell: process.platform === 'win32',
@@ -140,32 +177,33 @@ async function install() {
   if (ticking !== null) clearInterval(ticking);
   if (live) process.stdout.write('\r\x1b[K');
   if (code !== 0) {
-    // npm ci empties node_modules first; what a broken one leaves must not pass for whole.
+    // `npm ci` empties node_modules first. This file marks the folder as incomplete.
     if (existsSync(dirname(incomplete))) tryTo(() => writeFileSync(incomplete, ''));
     console.error(output.trim());
     giveUp(sayWhy(output));
   }
   tryTo(() => rmSync(incomplete, { force: true }));
-  console.log(`  ✓ dependencies           ${seconds()}`);
+  console.log(`  ✓ ${title.padEnd(22)} ${seconds()}`);
 }
 
 function tryTo(work) {
   try {
     work();
   } catch {
-    // the sentence that follows says what is wrong
+    // A later step fails with the reason.
   }
 }
 
-/** Runs a program under the modern Node: same terminal, same signals, same exit code. */
+/** Runs a program with the installed Node, with the same terminal, signals and exit code. */
 function handOver(words) {
   const binaries = join(checkout, 'node_modules', '.bin');
+  const modernNode = existsSync(packagedNode) ? packagedNode : process.execPath;
   const node = spawn(modernNode, words, {
     cwd: checkout,
     stdio: 'inherit',
     env: { ...process.env, PATH: `${binaries}:${process.env.PATH ?? ''}` },
   });
-  // The terminal sends Ctrl-C to both; the program takes what follows closely for the same press.
+  // The terminal sends Ctrl-C to both processes. The program ignores a second one that follows immediately.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => node.kill(signal));
   if (process.env.npm_lifecycle_event !== undefined) endWithShell(() => node.kill('SIGTERM'));
   node.once('error', (error) =>
@@ -174,7 +212,10 @@ function handOver(words) {
   node.once('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
 }
 
-/** npm passes signals to the shell between it and us, and some shells die of them without a word to us. */
+/**
+ * Ends the program when the shell between npm and this process ends. npm passes signals only to this shell, and some
+ * shells exit without passing them on.
+ */
 function endWithShell(end) {
   const shell = process.ppid;
   const watching = setInterval(() => {
@@ -185,11 +226,12 @@ function endWithShell(end) {
 }
 
 const [word, ...words] = process.argv.slice(2);
-if (Number(process.versions.node.split('.')[0]) < 20) {
+if (version < 20) {
   giveUp(`Node.js 20 or newer is required (https://nodejs.org). This is ${process.versions.node}.`);
 }
 if (!Object.hasOwn(PROGRAMS, word ?? ''))
   giveUp(`Usage: node dev/run.mjs <command>. Commands: ${Object.keys(PROGRAMS).join(', ')}.`);
-if (wantsInstall()) await installAlone();
+const needsTools = !WITHOUT_TOOLS.includes(word);
+if (plan(needsTools) !== null) await installAlone(needsTools);
 const [program, ...before] = PROGRAMS[word];
 handOver([join(checkout, program), ...before, ...words]);

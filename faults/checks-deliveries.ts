@@ -122,7 +122,7 @@ function isNear(interruptions: readonly InjectedFault[], at: number): boolean {
   return interruptions.some(({ from, to }) => at >= from - NEAR_MS && at <= to + NEAR_MS);
 }
 
-/** Two attempts by the schedule lie behind each other: the retry after one minute, or one of a recovery. */
+/** Returns whether the schedule made more than one attempt: the retry after one minute, or an attempt of a recovery. */
 function isRetriedBySchedule({ attempts: made }: DeliveryRow): boolean {
   return made.filter(({ trigger }) => trigger === 'automatic').length > 1;
 }

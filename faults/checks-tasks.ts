@@ -191,7 +191,7 @@ function checkFeeds({ runs, feed }: ScenarioRecords): InvariantResult[] {
   ];
 }
 
-/** Checks that `seq` counts 1, 2, 3 …, without gaps, repeats and breaks of the order. */
+/** Checks that `seq` counts 1, 2, 3 …, without gaps or duplicates, and in order. */
 function checkSequences(
   prefix: string,
   sequences: { id: string; events: readonly FeedEvent[] }[],
@@ -308,7 +308,7 @@ function checkCallbacks({ tasks, runs, callbacks: { log, requests } }: ScenarioR
   ];
 }
 
-/** What the log says about the requests of one attempt. */
+/** The log entry about the requests of one attempt. */
 type LoggedAttempt = { reconnected: boolean; failure: string | null };
 
 /** Returns how many requests these attempts may have sent. */

@@ -7,7 +7,7 @@ import { postgresUser } from '../dev/services/postgres-user.ts';
 import { isAlive } from '../dev/common/processes.ts';
 import { childrenOf } from '../test/support/parts.ts';
 
-/** The place of PostgreSQL's data, which can be filled. */
+/** The folder or file system of PostgreSQL's data, which can be filled. */
 export type Disk = {
   /** How it is filled, for the report. */
   method: string;

@@ -1,17 +1,17 @@
 /**
- * An operation that a client observed: it took effect at one moment between its call and its return. Times are those of
- * one clock that never goes back.
+ * An operation that a client observed: it took effect at one moment between its call and its return. The times are
+ * those of one monotonic clock.
  */
 export type Operation<Input> = {
   input: Input;
   calledAt: number;
   /** `Infinity` if the client does not know when, for example without a response. */
   returnedAt: number;
-  /** Whether it has certainly had its effect. Otherwise it may have had none. */
+  /** Whether it certainly took effect. Otherwise it may have had no effect. */
   isCertain: boolean;
 };
 
-/** What a history is compared with: one copy of the thing, which does one operation at a time. */
+/** The model that a history is compared with: one copy of the object, which executes one operation at a time. */
 export type Model<State, Input> = {
   initial: State;
   /** Returns the states that an operation may lead to; none if it is impossible in this state. */
@@ -21,10 +21,11 @@ export type Model<State, Input> = {
 };
 
 /**
- * Searches for an order of the operations that explains what the clients observed: an operation that returned before
- * another one was called comes first, and the model allows each in turn (Wing and Gong, "Testing and verifying concurrent
- * objects", 1993; states that were tried before are skipped, as Lowe proposed). Returns null if there is one. Otherwise
- * returns the operations until the first return that cannot be explained, which is the last of them.
+ * Searches for an order of the operations that explains what the clients observed. An operation that returned before
+ * another one was called comes first, and the model must allow each in turn. The algorithm is from Wing and Gong,
+ * "Testing and verifying concurrent objects", 1993. As Lowe proposed, it skips states that were tried before. Returns
+ * null if there is such an order. Otherwise returns the operations up to the first return that cannot be explained,
+ * which is the last of them.
  */
 export function findUnexplained<State, Input>(
   history: readonly Operation<Input>[],
@@ -32,7 +33,8 @@ export function findUnexplained<State, Input>(
 ): Operation<Input>[] | null {
   const byReturn = history.toSorted((one, other) => one.returnedAt - other.returnedAt);
   if (hasOrder(byReturn, model)) return null;
-  // A part of a history that has an order has one itself, so the shortest part is found by halving.
+  // If a history has an order, each of its beginnings has one as well. So the shortest beginning without an order is
+  // found by bisection.
   let [explained, unexplained] = [0, byReturn.length];
   while (unexplained - explained > 1) {
     const middle = (explained + unexplained) >> 1;
@@ -42,7 +44,7 @@ export function findUnexplained<State, Input>(
   return byReturn.slice(0, unexplained);
 }
 
-/** Returns the history as it was known after so many returns: the operations in progress may have had an effect. */
+/** Returns the history up to this number of returns. The operations in progress at that time may have taken effect. */
 function untilReturn<Input>(byReturn: readonly Operation<Input>[], returns: number): Operation<Input>[] {
   const now = byReturn[returns - 1]?.returnedAt ?? 0;
   const inProgress = byReturn.slice(returns).filter(({ calledAt }) => calledAt <= now);

@@ -3,10 +3,13 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DisconnectMode } from './plan-faults.ts';
 
-/** A TCP proxy on a way between two, that can be cut. */
+/** A TCP proxy on a connection between two processes, which can be interrupted. */
 export type Link = {
   port: number;
-  /** Cuts the way until {@link Link.restore}. `delayMs` is what each piece takes longer, in each direction. */
+  /**
+   * Interrupts the connection until {@link Link.restore}. `delayMs`: how long each piece of data is delayed, in each
+   * direction.
+   */
   disconnect(mode: DisconnectMode, delayMs: number): void;
   restore(): void;
   close(): Promise<void>;
@@ -14,7 +17,7 @@ export type Link = {
 
 type Pair = { from: Socket; to: Socket };
 
-/** Opens a way to a port of this machine. */
+/** Opens a proxy to a port of this machine. */
 export async function openLink(targetPort: number): Promise<Link> {
   const pairs = new Set<Pair>();
   let mode: DisconnectMode | null = null;
@@ -22,7 +25,7 @@ export async function openLink(targetPort: number): Promise<Link> {
   let flow = Promise.withResolvers<void>();
   flow.resolve();
 
-  /** Carries one direction, piece by piece in their order. */
+  /** Forwards the data of one direction, piece by piece and in order. */
   async function forward(from: Socket, to: Socket): Promise<void> {
     for await (const piece of from) {
       await flow.promise;
@@ -88,7 +91,10 @@ export async function openLink(targetPort: number): Promise<Link> {
   };
 }
 
-/** Breaks a connection off as a crash would. One whose end is on its way can't be: the handle would never be closed. */
+/**
+ * Breaks a connection like a crash. A connection that is already ending cannot be reset: its handle would never be
+ * closed.
+ */
 function breakConnection(socket: Socket): void {
   if (socket.destroyed) return;
   if (socket.writableEnded || socket.connecting) socket.destroy();

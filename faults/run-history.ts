@@ -3,8 +3,8 @@ import type { Model, Operation } from './linearizability.ts';
 import type { CallerRequest, ViewerRecord } from './records.ts';
 
 /*
- * What callers and viewers of one run observed, as histories for the checker, and the models that these are compared
- * with. The state table is written here once more, after the specification, so that a mistake in the service's table is
+ * What callers and viewers of one run observed, as histories for the checker, and the models that they are compared
+ * with. The table of states is repeated here from the specification, so that a mistake in the table of the service is
  * found.
  */
 
@@ -38,7 +38,7 @@ const OWN_CHANGES: Readonly<Record<TaskState, readonly TaskState[]>> = {
 };
 const ENDS: ReadonlySet<TaskState> = new Set(['completed', 'escalated', 'failed', 'cancelled']);
 
-/** Returns the model of a run that asks so many questions, each of which pauses it. */
+/** Returns the model of a run that asks this number of questions, each of which pauses it. */
 export function runModel(questions: number): Model<RunModelState, RunInput> {
   return {
     initial: { state: 'initializing', pausedFrom: null, seq: 0, changes: 0, questionsLeft: questions },
@@ -48,7 +48,7 @@ export function runModel(questions: number): Model<RunModelState, RunInput> {
   };
 }
 
-/** Returns the state, and those that the run may reach from it by itself. */
+/** Returns the state, and the states that the run may reach from it by itself. */
 function withOwnChanges(from: RunModelState): RunModelState[] {
   const changed = OWN_CHANGES[from.state].map((state) => ({ ...from, state, changes: from.changes + 1 }));
   if (from.state === 'executing' && from.questionsLeft > 0) {
@@ -88,7 +88,7 @@ function continued(from: RunModelState): RunModelState[] {
   return from.changes > 0 ? [recorded, { ...active, changes: from.changes - 1 }] : [recorded];
 }
 
-/** Each change of the state is at least one event. Without a change, other events may have come. */
+/** Each change of the state is at least one event. There may be events without a change. */
 function isReached({ seq, changes }: RunModelState, read: number): boolean {
   return changes === 0 ? read >= seq : read >= seq + changes;
 }
@@ -131,7 +131,7 @@ export type FeedInput =
   | { kind: 'received'; seq: number; client: string }
   | { kind: 'read'; state: TaskState; seq: number };
 
-/** Events that say something about work in progress or a callback, and change nothing in the detail of a run. */
+/** Events about work in progress or a callback. They do not change the detail of a run. */
 const NOT_IN_DETAIL: ReadonlySet<string> = new Set(['step.progress', 'agent.message', 'callback.attempted']);
 
 /**

@@ -38,7 +38,7 @@ export function createViewers(caller: Caller, gatewayUrls: readonly string[], is
   }
   const hasEnd = (viewer: Viewer) => viewer.events.some(({ type }) => type === 'run.ended');
 
-  /** Keeps a viewer open for a moment after the end of the run, since callbacks are reported after it. */
+  /** Keeps a viewer connected for a short time after the end of the run, since callbacks are reported after it. */
   async function closeAfterEnd(viewer: Viewer): Promise<void> {
     for (let endedAt = 0; !isOver() && (endedAt === 0 || Date.now() - endedAt < LINGER_MS); ) {
       await wait(500);

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { createPushActivities } from '../src/activities/push-notifications.ts';
 import { createCallbackActivities } from '../src/activities/send-callback.ts';
 import { loadCatalogue } from '../src/agents/catalogue.ts';
 import { startAgentWorker } from '../src/runtime/agent-workers.ts';
@@ -7,11 +8,13 @@ import { readProcessConfiguration, type WorkerConfiguration } from '../src/runti
 import { openEngine, openFoundation, openSealing } from '../src/runtime/foundation.ts';
 import { hideProcess } from '../src/runtime/hide-process.ts';
 import { readinessOfWorkers } from '../src/runtime/observation.ts';
+import type { PushSecrets } from '../src/outbound/push-request.ts';
 import { runProcess, type Running } from '../src/runtime/process.ts';
 import type { ChosenIsolation } from '../src/runtime/program-isolation.ts';
 import { openReconciler } from '../src/runtime/open-reconciler.ts';
 import { startRunWorker } from '../src/runtime/run-worker.ts';
 import { NO_TELEMETRY, type Telemetry } from '../src/runtime/telemetry.ts';
+import { pushSecretsContext } from '../src/security/sealing.ts';
 import { installRuntime } from '../src/runtime/temporal.ts';
 import { openWorkers } from '../src/runtime/workers.ts';
 
@@ -40,7 +43,14 @@ export async function startTaskWorker(
   const runs = await startRunWorker(workers, foundation, { catalogue, ...callbacks });
   const agents = await startAgentWorker(workers, foundation, catalogue, engine, programs);
   const callbackWorker = await workers.start('callbacks', {
-    activities: createCallbackActivities({ database, attempt: callbacks.attempt }),
+    activities: {
+      ...createCallbackActivities({ database, attempt: callbacks.attempt }),
+      ...createPushActivities({
+        ...callbacks.dependencies,
+        openPushSecrets: (sealed, key) =>
+          JSON.parse(sealing.open(sealed, pushSecretsContext(key))) as PushSecrets,
+      }),
+    },
     maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS,
   });
   const { ready } = await openReconciler(opening, foundation, engine);

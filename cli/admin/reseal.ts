@@ -12,6 +12,7 @@ import type { KeyRing } from '../../src/security/key-ring.ts';
 import {
   storedResponseContext,
   callbackSecretContext,
+  pushSecretsContext,
   createSealing,
   keyIdOf,
   SealError,
@@ -37,6 +38,7 @@ const CONTEXT_OF: Record<SealedColumn, (text: SealedText) => string> = {
   'webhooks.secret': ({ id }) => webhookSecretContext(id),
   'webhooks.previous_secret': ({ id }) => webhookSecretContext(id),
   'task_runs.callback_secret': ({ id }) => callbackSecretContext(id),
+  'push_configs.secrets': ({ id, key }) => pushSecretsContext({ executionId: id, id: key }),
   'idempotency_keys.answer': ({ id, key }) => storedResponseContext({ scope: id, key }),
 };
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { contextOf } from '../context.ts';
 import { eventBodyOf, eventTypeOf, eventTypes, type SendOptions } from '../event-options.ts';
 import { ioOf } from '../io.ts';
-import { styled, table } from '../output.ts';
+import { jsonText, styled, table } from '../output.ts';
 import type { Accepted, Whole } from '../shapes.ts';
 
 const FILE_HELP = 'file with events, `-` for stdin: a JSON array or one event per line';
@@ -44,7 +44,7 @@ export function addEventCommands(program: Command): void {
       const type = await eventTypeOf(api(), kind);
       output.document(type);
       output.line(`${styled('bold', type.event)}  ${type.description}`);
-      output.line(`\nSample payload\n${JSON.stringify(type.sample, null, 2)}`);
-      output.line(`\nSchema\n${JSON.stringify(type.schema, null, 2)}`);
+      output.line(`\nSample payload\n${jsonText(type.sample, 2)}`);
+      output.line(`\nSchema\n${jsonText(type.schema, 2)}`);
     });
 }

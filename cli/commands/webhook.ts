@@ -5,7 +5,7 @@ import { describeAttempt } from '../describe-delivery.ts';
 import { describeWebhook, describeWebhooks } from '../describe-webhook.ts';
 import { EXIT, usageError } from '../exit-codes.ts';
 import type { Api } from '../http.ts';
-import { ioOf } from '../io.ts';
+import { ioOf, type Io } from '../io.ts';
 import { fields, table } from '../output.ts';
 import type { DeliveryAttempt, Page, Stats, Verdict, Webhook, Whole } from '../shapes.ts';
 import { addEventOptions, type EventOptions, newSecret, subscriptionsOf } from '../webhook-options.ts';
@@ -130,6 +130,10 @@ function addEdit(webhook: Command): void {
     )
     .option('--standard-webhooks', 'also send the headers of Standard Webhooks')
     .option('--no-standard-webhooks')
+    .option(
+      '--secret-file <path>',
+      'replace the secret with the one in this file, - for stdin; required to send it to a new URL',
+    )
     .option('--no-secret', 'remove the secret: deliveries are no longer signed')
     .option('--active', 'activate the webhook, also after failures disabled it')
     .option('--inactive', 'deactivate the webhook: events are skipped');
@@ -138,7 +142,7 @@ function addEdit(webhook: Command): void {
       const body = {
         ...fieldsOf(options),
         events: await subscriptionsOf(options, ioOf(command)),
-        ...(options.secret ? {} : { secret: null }),
+        secret: await secretChangeOf(options, ioOf(command)),
       };
       if (Object.values(body).every((value) => value === undefined))
         throw usageError('Nothing to change. Use one of the options');
@@ -148,6 +152,16 @@ function addEdit(webhook: Command): void {
       output.line(describeWebhook(changed));
     },
   );
+}
+
+/** Returns the secret of an edit: from a file, null with `--no-secret`, or undefined if it stays. */
+async function secretChangeOf(
+  { secret, secretFile }: SecretOptions,
+  io: Io,
+): Promise<string | null | undefined> {
+  if (secretFile === undefined) return secret ? undefined : null;
+  if (!secret) throw usageError('Use either --secret-file or --no-secret');
+  return await readSecret(secretFile, io);
 }
 
 function fieldsOf(options: ChangeOptions): Record<string, string | boolean | undefined> {

@@ -1,7 +1,6 @@
-/** A weakness that is known and does no harm here, until somebody looks again: `until` is a day, the last one it counts. */
+/** A known vulnerability that does no harm here. `until`: the last day on which the exception applies. */
 export type Exception = { advisory: string; until: string; reason: string };
 
-/** What is left unmended for now. */
 const EXCEPTIONS: readonly Exception[] = [];
 
 const SERIOUS = new Set(['high', 'critical']);
@@ -14,8 +13,8 @@ type Report = {
 };
 
 /**
- * Judges what `npm audit --json` wrote: serious weaknesses that no exception covers fail. If the registry gave no
- * answer, nothing was audited. That is reported as such; it is no failure, since a checkout must be checkable offline.
+ * Evaluates the output of `npm audit --json`. A serious vulnerability without an exception is a failure. If the
+ * registry gave no answer, the outcome is `not audited` and not `failed`, since checks must also work offline.
  */
 export function judgeAudit(
   written: string,
@@ -30,7 +29,7 @@ export function judgeAudit(
   const day = today.toISOString().slice(0, 10);
   const covered = new Set(exceptions.filter(({ until }) => day <= until).map(({ advisory }) => advisory));
   const found = Object.entries(report.vulnerabilities).flatMap(([name, { via = [] }]) =>
-    // What is only a name points at the entry of another package, which is judged by itself.
+    // A name refers to the entry of another package, which is evaluated separately.
     via.flatMap((entry) => (typeof entry === 'object' ? [{ name, ...entry, id: idOf(entry) }] : [])),
   );
   const serious = found.filter(({ severity = '', id }) => SERIOUS.has(severity) && !covered.has(id));

@@ -3,11 +3,11 @@ import { checkout } from '../common/paths.ts';
 import { judgeAudit } from './audit-rules.ts';
 import { NOT_CHECKED } from './exit-codes.ts';
 
-/* `node dev/checks/audit.ts`: asks the registry which packages that ship have known vulnerabilities. */
+/* `node dev/checks/audit.ts`: asks the registry for known vulnerabilities of the production dependencies. */
 
 const LIMIT_MS = 90_000;
 
-/** What npm writes; it ends with 1 both for findings and for trouble. */
+/** Returns the output of npm. Its exit code is 1 for findings and for failures. */
 function npmAudit(): Promise<string> {
   const words = ['audit', '--omit=dev', '--json', '--fetch-retries=0'];
   return new Promise((resolve) => {

@@ -6,9 +6,9 @@ import { checkout, inCheckout } from '../common/paths.ts';
 import { inSeconds } from '../common/progress.ts';
 import { NOT_CHECKED } from './exit-codes.ts';
 
-/* `npm run check`: everything about the code that needs no running service. All parts run, whatever fails before. */
+/* `npm run check`: all checks of the code that need no running service. Runs every part, even if one fails. */
 
-/** The folders that exist of those that the dependency rules speak of. */
+/** The folders to which the dependency rules apply, if they exist. */
 const FOLDERS = [
   'src',
   'workers',
@@ -18,6 +18,7 @@ const FOLDERS = [
   'dev',
   'bench',
   'faults',
+  'simulation',
   'deploy',
   'examples',
   'test',
@@ -25,11 +26,11 @@ const FOLDERS = [
 
 type Part = { title: string; command: string; args: string[]; shows?: boolean };
 
-/** A program of ours, by the Node that runs this one. */
+/** Returns a program in `dev/`, run by the current Node. */
 const own = (file: string) => ({ command: process.execPath, args: [inCheckout('dev', file)] });
 
 const PARTS: Part[] = [
-  // The types of the screens and of the client follow from the routes; what comes after reads them.
+  // The types for the screens and the client are generated from the routes. Later parts need them.
   { title: 'API types', ...own('types/web-types.ts') },
   { title: 'types for clients', ...own('types/client-types.ts') },
   { title: 'format', command: 'biome', args: ['format', '.'] },

@@ -1,7 +1,7 @@
-/** A package as the rules look at it; `licence` is an SPDX expression, `ships` where the service needs it to run. */
+/** A package. `licence`: an SPDX expression; `ships`: whether the service needs the package at run time. */
 export type Package = { name: string; version: string; licence: string; ships: boolean };
 
-/** Licences that ask for nothing but their text being kept; any package may have them. */
+/** Licences whose only condition is that their text is kept. Every package may have them. */
 const FREE = new Set([
   '0BSD',
   'Apache-2.0',
@@ -18,18 +18,16 @@ const FREE = new Set([
   'Unlicense',
   'Zlib',
 ]);
-/** Licences of tools alone: they are used as they are, and nothing of them is passed on. */
+/** Further licences for development tools, which are used unchanged and are not distributed. */
 const FOR_TOOLS = new Set(['MPL-2.0']);
-/** Packages that tell their licence in a text (LICENSE, README) and not in their description: read at this version. */
+/** Packages that declare their licence only in a text (LICENSE, README), which was read at this version. */
 const READ: Readonly<Record<string, string>> = {
   '@modelcontextprotocol/server-everything@2026.8.31': 'MIT',
   '@modelcontextprotocol/server-filesystem@2026.8.31': 'MIT',
   'unionfs@4.6.0': 'Unlicense',
 };
 
-/**
- * A sentence for each package whose licence is none of those allowed, and how many packages that ship have which.
- */
+/** Returns a sentence for each package without an allowed licence, and the number of shipped packages by licence. */
 export function judgeLicences(packages: readonly Package[]): {
   faults: string[];
   counts: [licence: string, count: number][];
@@ -48,7 +46,7 @@ export function judgeLicences(packages: readonly Package[]): {
   return { faults, counts: [...counts].toSorted(([, one], [, other]) => other - one) };
 }
 
-/** Whether an SPDX expression lets a package be used by one of these licences: any side of OR, both sides of AND. */
+/** Returns whether an SPDX expression allows the use under one of these licences: any side of OR, both sides of AND. */
 function allows(expression: string, allowed: ReadonlySet<string>): boolean {
   const words = expression.match(/[()]|[^\s()]+/g) ?? [];
   let at = 0;
@@ -77,6 +75,6 @@ function allows(expression: string, allowed: ReadonlySet<string>): boolean {
     return isFine;
   };
   const isFine = either();
-  // What is left over was understood wrongly, for example "SEE LICENSE IN FILE".
+  // If words are left, the expression was not understood, for example "SEE LICENSE IN FILE".
   return isFine && at === words.length;
 }

@@ -1,18 +1,33 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { inCheckout } from '../common/paths.ts';
 import { judgeLicences, type Package } from './licence-rules.ts';
 
-/* `node dev/checks/licences.ts [list]`: holds the licences of all packages against the rules; `list` prints what ships. */
+/* `node dev/checks/licences.ts [list]`: checks the licences of all packages. `list` prints the shipped packages. */
 
-type Lock = {
-  packages: Record<string, { version?: string; license?: string; dev?: boolean; link?: boolean }>;
+type Entry = {
+  version?: string;
+  license?: string;
+  link?: boolean;
+  dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
 };
-const packages = ['package-lock.json', 'dev/mutation/package-lock.json']
-  .flatMap((path) => Object.entries((JSON.parse(readFileSync(inCheckout(path), 'utf8')) as Lock).packages))
+type Packages = Record<string, Entry>;
+
+/** Packages of the screens that build them and are no part of what they build. */
+const BUILDERS = ['vite', '@vitejs/plugin-react'];
+
+const packagesOf = (path: string) =>
+  (JSON.parse(readFileSync(inCheckout(path), 'utf8')) as { packages: Packages }).packages;
+const service = packagesOf('package-lock.json');
+const shipped = placesThatShip(service);
+const packages = [...Object.entries(service), ...Object.entries(packagesOf('dev/mutation/package-lock.json'))]
   .filter(([place, { link }]) => place.startsWith('node_modules/') && !link)
-  .map(([place, { version = '', license, dev = false }]): Package => {
+  .map(([place, entry]): Package => {
     const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
-    return { name, version, licence: license ?? ownLicence(place), ships: !dev };
+    const { version = '', license } = entry;
+    return { name, version, licence: license ?? ownLicence(place), ships: shipped.has(entry) };
   });
 const { faults, counts } = judgeLicences(packages);
 
@@ -27,7 +42,7 @@ if (process.argv[2] === 'list') {
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length === 0 ? 0 : 1;
 
-/** What a package says of itself where the lock file says nothing; empty where it says nothing either. */
+/** Returns the licence in the package itself, for packages without one in the lock file; empty if there is none. */
 function ownLicence(place: string): string {
   try {
     const { license, licenses } = JSON.parse(readFileSync(inCheckout(place, 'package.json'), 'utf8')) as {
@@ -37,7 +52,37 @@ function ownLicence(place: string): string {
     const [first] = licenses ?? [];
     return (typeof license === 'object' ? license.type : license) ?? first?.type ?? '';
   } catch {
-    // A package of another platform is in the lock file and not here.
+    // The lock file also contains packages for other platforms, which are not installed.
     return '';
   }
+}
+
+/** Returns the packages that the service and its screens contain, with all that these need. */
+function placesThatShip(all: Packages): Set<Entry> {
+  const found = new Set<Entry>();
+  const visit = (place: string, names: readonly string[]) => {
+    for (const name of names) {
+      const at = placeOf(all, place, name);
+      const entry = at === null ? undefined : all[at];
+      if (at === null || !entry || found.has(entry)) continue;
+      found.add(entry);
+      const { dependencies, optionalDependencies, peerDependencies } = entry;
+      visit(at, Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }));
+    }
+  };
+  visit('', Object.keys(all['']?.dependencies ?? {}));
+  visit(
+    'web',
+    Object.keys(all['web']?.dependencies ?? {}).filter((name) => !BUILDERS.includes(name)),
+  );
+  return found;
+}
+
+/** Returns where Node finds a package that a package at `place` imports; null if it is not installed. */
+function placeOf(all: Packages, place: string, name: string): string | null {
+  const own = join(place, 'node_modules', name);
+  if (own in all) return own;
+  if (place === '') return null;
+  const above = place.lastIndexOf('/node_modules/');
+  return placeOf(all, above < 0 ? '' : place.slice(0, above), name);
 }

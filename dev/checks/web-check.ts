@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { DIST, ensureScreens } from '../launcher/web.ts';
 
-/* A part of `npm run check`: builds the screens and holds the first load to its limit. */
+/* A part of `npm run check`: builds the screens and checks the size of the first load. */
 
-/** What a browser fetches until the first screen stands, gzipped, in bytes. */
+/** The limit of what a browser loads for the first screen, gzipped, in bytes. */
 const FIRST_LOAD_LIMIT = 250_000;
-/** Where people land after signing in. */
+/** The first page after signing in. */
 const FIRST_PAGE = 'pages/orchestration/list.tsx';
 
 type Chunk = { file: string; src?: string; isEntry?: boolean; imports?: string[]; css?: string[] };
@@ -18,7 +18,7 @@ const manifest = JSON.parse(readFileSync(join(DIST, '.vite', 'manifest.json'), '
 const entry = Object.keys(manifest).find((name) => manifest[name]?.isEntry) ?? '';
 const shell = filesOf([entry]);
 const first = filesOf([entry, FIRST_PAGE]);
-if (!(FIRST_PAGE in manifest)) throw new Error(`${FIRST_PAGE} is not a page of its own any more`);
+if (!(FIRST_PAGE in manifest)) throw new Error(`${FIRST_PAGE} is no longer a separate page`);
 const bytes = sum(first) + sum(['index.html']);
 const pages = Object.keys(manifest)
   .filter((name) => name.startsWith('pages/') && manifest[name]?.src !== undefined)
@@ -27,14 +27,14 @@ const pages = Object.keys(manifest)
 
 console.log(`    first load ${kilobytes(bytes)} gzipped of ${kilobytes(FIRST_LOAD_LIMIT)} allowed`);
 console.log(
-  `    beside it: ${pages.map((page) => `${page.name.slice(6, -4)} ${kilobytes(page.bytes)}`).join(', ')}`,
+  `    in addition, by page: ${pages.map((page) => `${page.name.slice(6, -4)} ${kilobytes(page.bytes)}`).join(', ')}`,
 );
 if (bytes > FIRST_LOAD_LIMIT) {
   console.log('    The first load is over its limit: load later what the first screen does not need.');
   process.exitCode = 1;
 }
 
-/** The files of some chunks with all that they import at once. */
+/** Returns the files of these chunks and of everything that they import statically. */
 function filesOf(names: readonly string[], known: Set<string> = new Set()): Set<string> {
   for (const name of names) {
     const chunk = manifest[name];

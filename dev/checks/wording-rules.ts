@@ -1,7 +1,7 @@
-/** A wording that readers stumble over, and what to write instead. */
+/** A wording that is hard to read, and its replacement. */
 export type WordingRule = { wrong: RegExp; better: string };
 
-/** The worst wordings, found again and again. Add one here when you replace it everywhere. */
+/** The worst wordings. Add one here when you have replaced it everywhere. */
 export const WORDING_RULES: readonly WordingRule[] = [
   { wrong: /\bcan not\b/i, better: 'cannot' },
   { wrong: /\bmeanwhile\b/i, better: 'name the period, or leave it out' },
@@ -18,6 +18,7 @@ export const WORDING_RULES: readonly WordingRule[] = [
   { wrong: /\bknown weakness(?:es)?\b/i, better: 'known vulnerabilities' },
   { wrong: /\bthere is no such thing\b/i, better: 'not found' },
   { wrong: /\bthe way of\b/i, better: 'the path or the flow of' },
+  { wrong: /\bmend(?:ed|s|ing)?\b/i, better: 'fix' },
   { wrong: /\bhad (?:a )?trouble\b/i, better: 'failed' },
   { wrong: /\bputs? (?:\S+ ){1,3}right\b/i, better: 'fixes' },
   { wrong: /(?:\/\*\*|\*) Answers\b/, better: 'Returns' },

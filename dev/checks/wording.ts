@@ -3,13 +3,15 @@ import { checkout, inCheckout } from '../common/paths.ts';
 import { faultsInProse, faultsInText, type WordingFault } from './wording-rules.ts';
 
 /*
- * `node dev/checks/wording.ts`: finds wording that readers stumble over in documents, comments, texts and names. Decisions and
- * the changelog record what was written at their time; the pages in reference/ come from the code.
+ * `node dev/checks/wording.ts`: finds wording that is hard to read in documents, comments, texts and names. It does not
+ * read the changelog and the pages in docs/reference/, which are generated from the code.
  */
 const PAGES = ['README.md', 'docs/**/*.md', 'clients/typescript/README.md', 'examples/**/*.md'];
-const SOURCES = ['{src,workers,cli,web,clients,dev,bench,faults,examples,test}/**/*.{ts,tsx,js,py}'];
+const SOURCES = [
+  '{src,workers,cli,web,clients,dev,bench,faults,simulation,examples,test}/**/*.{ts,tsx,js,py}',
+];
 const LEFT_OUT =
-  /^docs\/(decisions|reference)\/|node_modules|\/migrations\/|wording-rules|dependency-rules\.test|^web\/(dist|\.)|\/(dist|generated)\//;
+  /^docs\/reference\/|node_modules|\/migrations\/|wording-rules|dependency-rules\.test|^web\/(dist|\.)|\/(dist|generated)\//;
 
 const faults = [...faultsOf(PAGES, faultsInProse), ...faultsOf(SOURCES, faultsInText)];
 for (const fault of faults) console.log(fault);

@@ -1,20 +1,26 @@
-import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Ports that systems don't give to outgoing connections by themselves (Linux begins at 32768, others later). A client
- * that knocks again and again at a port in that range, while its server is restarted, can end up talking to itself
- * and so keep the server from coming back.
+ * Ports that systems do not use for outgoing connections (Linux uses those from 32768, others higher ones). A client
+ * that retries a port in that range while its server is restarted can connect to itself, and so keep the server from
+ * starting.
  */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
+const PORTS = LAST_PORT - FIRST_PORT;
 const TRIES = 50;
 
-/** Whether something could listen on `port` at `host` now. */
+/**
+ * The next port to try. Each process begins at another port and counts up, so that a port is not returned again before
+ * something listens on it, by this or another process.
+ */
+let next = (process.pid * 7919) % PORTS;
+
+/** Returns whether a process could listen on `port` at `host` now. */
 export function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
-    // A machine without this kind of address has nothing that could be in the way.
+    // On a machine without this address family, nothing can use the port.
     server.once('error', (error: NodeJS.ErrnoException) =>
       resolve(error.code !== 'EADDRINUSE' && error.code !== 'EACCES'),
     );
@@ -22,17 +28,18 @@ export function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   });
 }
 
-/** A port nothing listens on: `preferred` where that is free, else any. */
+/** Returns a free port: `preferred` if it is free, otherwise any. */
 export async function freePort(preferred = 0, host = '127.0.0.1'): Promise<number> {
   if (preferred > 0 && (await isFree(preferred, host))) return preferred;
   for (let tries = 0; tries < TRIES; tries++) {
-    const port = randomInt(FIRST_PORT, LAST_PORT);
+    const port = FIRST_PORT + next;
+    next = (next + 1) % PORTS;
     if (await isFree(port, host)) return port;
   }
   throw new Error(`no free port on ${host}`);
 }
 
-/** Waits until `port` is free, for at most `limitMs`: a server that was killed may hold it a moment longer. */
+/** Waits until `port` is free, for at most `limitMs`. The port of a killed server may stay in use for a short time. */
 export async function untilFree(port: number, limitMs: number, host = '127.0.0.1'): Promise<void> {
   const limit = Date.now() + limitMs;
   while (!(await isFree(port, host))) {

@@ -1,15 +1,15 @@
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The checkout's root folder, absolute. */
+/** The root folder of the checkout, absolute. */
 export const checkout = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
-/** A path below the checkout's root. */
+/** Returns a path below the root of the checkout. */
 export function inCheckout(...parts: string[]): string {
   return join(checkout, ...parts);
 }
 
-/** A path below `.local/`, where all that this machine's service keeps lives. */
+/** Returns a path below `.local/`, the folder with all data of the local service. */
 export function local(...parts: string[]): string {
   return inCheckout('.local', ...parts);
 }

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 
-/** Writes JSON that only its owner reads, at once or not at all. */
+/** Writes a JSON file that only its owner can read, completely or not at all. */
 export function writePrivate(path: string, content: unknown): void {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flush: true });
   renameSync(draft, path);
 }
 
-/** The JSON in a file, or null when there is none. @throws a sentence when the file holds something else */
+/** Returns the JSON in a file; null if the file is missing. @throws Error if the content is invalid */
 export function readPrivate<T>(path: string, check: (content: unknown) => T): T | null {
   if (!existsSync(path)) return null;
   try {

@@ -4,20 +4,20 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 /** How a process ended: its exit code, or the signal that ended it. */
 export type Ending = { code: number | null; signal: NodeJS.Signals | null };
 
-/** The user that a process runs as; absent: the launcher's own. */
+/** The user that a process runs as. Default: the user of the launcher. */
 export type RunAs = { uid: number; gid: number };
 
 export type ProcessPlan = {
   command: string;
   args: string[];
-  /** Output of both kinds is appended to this file. */
+  /** Standard output and standard error are appended to this file. */
   logFile: string;
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   as?: RunAs | undefined;
-  /** The signal by which this process ends in good order, also when the launcher dies. */
+  /** The signal that shuts this process down. It also gets the signal if the launcher dies. */
   endsBy?: 'SIGTERM' | 'SIGINT';
-  /** With a channel for `process.send`. */
+  /** Whether the process has a channel for `process.send`. */
   ipc?: boolean;
 };
 
@@ -25,17 +25,17 @@ export type RunningProcess = {
   child: ChildProcess;
   pid: number;
   ended: Promise<Ending>;
-  /** Ends it by its signal; after `graceMs` without effect by SIGKILL. */
+  /** Sends its signal, and SIGKILL if it has not ended after `graceMs`. */
   stop(graceMs?: number): Promise<Ending>;
-  /** Ends it at once, as a crash would. */
+  /** Kills it, like a crash. */
   kill(): Promise<Ending>;
 };
 
 let lifeline: string[] | null = null;
 
 /**
- * Words to put before a command so that it ends with its parent, even when that one is killed outright. Only
- * Linux knows how, through util-linux; elsewhere the next start finds and ends what was left.
+ * Returns words to put before a command, so that it ends with its parent even if the parent is killed. Only Linux
+ * supports this, through util-linux. On other systems, the next start ends what was left.
  */
 function endingWithParent(signal: string): string[] {
   if (lifeline === null) {
@@ -45,12 +45,13 @@ function endingWithParent(signal: string): string[] {
   return lifeline.length === 0 ? [] : [...lifeline, signal.replace('SIG', ''), '--'];
 }
 
-/** Starts a process whose output goes to a log file. @throws when it can't be started at all */
+/** Starts a process whose output goes to a log file. @throws if it cannot be started */
 export async function startProcess(plan: ProcessPlan): Promise<RunningProcess> {
   const endsBy = plan.endsBy ?? 'SIGTERM';
   const [command = plan.command, ...args] = [...endingWithParent(endsBy), plan.command, ...plan.args];
   const log = openSync(plan.logFile, 'a', 0o600);
-  // A group of its own: Ctrl-C in the terminal must reach the launcher alone, which then stops all in order.
+  // In a separate process group, because Ctrl-C in the terminal must reach only the launcher, which stops everything in
+  // order.
   const options: SpawnOptions = {
     stdio: plan.ipc ? ['ignore', log, log, 'ipc'] : ['ignore', log, log],
     env: plan.env ?? process.env,
@@ -67,7 +68,7 @@ export async function startProcess(plan: ProcessPlan): Promise<RunningProcess> {
     child.once('spawn', resolve);
     child.once('error', reject);
   });
-  child.on('error', () => {}); // a signal to a process that is gone
+  child.on('error', () => {}); // signals to a process that has ended
   return asRunning(child, ended, endsBy);
 }
 
@@ -89,7 +90,7 @@ function asRunning(child: ChildProcess, ended: Promise<Ending>, endsBy: NodeJS.S
   };
 }
 
-/** Whether a process with this id exists. */
+/** Returns whether a process with this id exists. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -99,7 +100,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** The command line of a process, or null when there is none with this id (or it is a zombie). */
+/** Returns the command line of a process; null if there is none with this id, or it is a zombie. */
 export function commandLine(pid: number): string | null {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || null;
@@ -111,8 +112,8 @@ export function commandLine(pid: number): string | null {
 }
 
 /**
- * Ends a process that an earlier launcher left behind, but only when its command line holds `mark`: a process
- * id is soon reused. Returns whether there was one. @throws if it survives SIGKILL for 5 s
+ * Ends a process that an earlier launcher has left behind. Does nothing unless its command line contains `mark`, since
+ * process ids are soon reused. Returns whether it was running. @throws Error if it survives SIGKILL for 5 s
  */
 export async function endLeftover(
   pid: number,
@@ -139,7 +140,7 @@ export async function endLeftover(
   throw new Error(`process ${pid} (${mark}) is left over from an earlier start and cannot be stopped`);
 }
 
-/** The last lines of a log file, for the sentence that reports an unexpected end. */
+/** Returns the last lines of a log file, for error messages. */
 export function tailOf(logFile: string, lines = 12): string {
   try {
     return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
@@ -148,7 +149,7 @@ export function tailOf(logFile: string, lines = 12): string {
   }
 }
 
-/** An ending in words. */
-export function inWords(ending: Ending): string {
+/** Describes how a process ended. */
+export function describeEnding(ending: Ending): string {
   return ending.signal === null ? `with exit code ${ending.code}` : `by ${ending.signal}`;
 }

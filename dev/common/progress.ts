@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks';
 
-/** Tells one more sentence about the step that runs. */
+/** Prints a sentence about the current step. */
 export type Say = (sentence: string) => void;
 
-/** Shows work step by step: what is being done now, and how long each step took. */
+/** Shows which step is in progress, and how long each step took. */
 export type Progress = {
-  /** Runs a step under a title. `detail` tells more of what it made. Steps may run side by side. */
+  /** Runs a step with a title. `detail` describes its result. Steps may run concurrently. */
   step<T>(title: string, work: (say: Say) => Promise<T>, detail?: (made: T) => string): Promise<T>;
   say: Say;
 };
@@ -16,8 +16,8 @@ const TICK_MS = 100;
 const CLEAR_LINE = '\r\u001b[K';
 
 /**
- * Progress on a terminal, where the last line shows what runs and for how long, or in a log, where each step has one
- * line when it is over.
+ * Creates the progress display. On a terminal, the last line shows the steps in progress and their durations. In a log,
+ * each step has one line when it ends.
  */
 export function progressOn(output: Output, clock: () => number = () => performance.now()): Progress {
   const live = output.isTTY === true;
@@ -62,7 +62,7 @@ export function progressOn(output: Output, clock: () => number = () => performan
   };
 }
 
-/** Milliseconds as seconds in a column. */
+/** Formats milliseconds as seconds, with a fixed width. */
 export function inSeconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1).padStart(5)} s`;
 }

@@ -5,9 +5,9 @@ import { CALLBACK_STATES, TASK_STATES, TERMINAL_STATES } from '../../src/domain/
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
 
 const HEAD =
-  '/* Made from the constants of the service by dev/docs/main.ts: states, codes and limits. */\n\n';
+  '/* Generated from the constants of the service by dev/docs/main.ts: states, codes and limits. */\n\n';
 
-/** Returns the constants of the service that the client package needs at run time, as a module of its own. */
+/** Returns a module with the constants of the service that the client package needs at run time. */
 export function clientVocabulary(): string {
   const constants = {
     TASK_STATES,

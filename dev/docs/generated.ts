@@ -5,10 +5,10 @@ import { limitsPage } from './page-limits.ts';
 import { operationsPage } from './page-operations.ts';
 import { problemsPage } from './page-problems.ts';
 
-/** A file that follows from the code: its path below the checkout, and how it is made. */
+/** A generated file: its path below the checkout, and the function that generates it. */
 export type GeneratedFile = { path: string; make(): string | Promise<string> };
 
-/** All generated files that are kept in git. Manual changes to them are lost. */
+/** All generated files in git. Manual changes to them are lost. */
 export const GENERATED: readonly GeneratedFile[] = [
   { path: 'docs/reference/cli.md', make: cliPage },
   { path: 'docs/reference/operations.md', make: operationsPage },

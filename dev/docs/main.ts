@@ -2,9 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { GENERATED } from './generated.ts';
 import { inCheckout } from '../common/paths.ts';
 
-/*
- * `node dev/docs/main.ts`: writes the files that follow from the code. A test fails when one of them is out of date.
- */
+/* `node dev/docs/main.ts`: generates files from the code. A test fails if one of them is out of date. */
 for (const { path, make } of GENERATED) {
   const text = await make();
   if (textOf(path) === text) continue;

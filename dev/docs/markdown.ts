@@ -19,7 +19,7 @@ const HEADING = /^#{1,6}\s+(.*?)\s*#*\s*$/;
 const LINK = /!?\[[^\]]*\]\(([^)\s]+)(?:\s+"[^"]*")?\)/g;
 const REFERENCE = /^\[[^\]]+\]:\s+(\S+)/;
 
-/** Every Markdown page of the checkout, but those of packages. */
+/** Returns every Markdown page of the checkout, except those of packages. */
 export function allPages(): Page[] {
   const found = ['*.md', '{docs,examples,clients,deploy}/**/*.md'].flatMap((pattern) =>
     globSync(pattern, { cwd: inCheckout(), exclude: (path) => path.includes('node_modules') }),
@@ -27,7 +27,7 @@ export function allPages(): Page[] {
   return found.toSorted().map((path) => ({ path, parts: partsOf(readFileSync(inCheckout(path), 'utf8')) }));
 }
 
-/** Reads what matters here of Markdown; of the rest nothing is checked. Lines count from 1. */
+/** Returns the parts of a page that this program needs. It does not check the rest. Lines count from 1. */
 export function partsOf(markdown: string): Part[] {
   const parts: Part[] = [];
   const lines = markdown.split('\n');
@@ -56,7 +56,7 @@ export function partsOf(markdown: string): Part[] {
   return [...parts, ...above];
 }
 
-/** The lines up to the closing fence, without the indentation of the opening one. */
+/** Returns the lines up to the closing fence, without the indentation of the opening one. */
 function fenced(lines: string[], from: number, indent: string, fence: string): { body: string; end: number } {
   const closing = lines.findIndex((line, index) => index >= from && line.trim() === fence);
   if (closing < 0) throw new Error(`the block that begins at line ${from} has no end`);
@@ -77,7 +77,10 @@ function inline(text: string, line: number, anchors: Map<string, number>): Part[
   return parts;
 }
 
-/** As the usual hosts of repositories make anchors of headings; a second one of the same words gets `-1`. */
+/**
+ * Returns the anchor of a heading, as GitHub and similar sites create it. The second heading with the same words gets
+ * `-1`.
+ */
 function anchorOf(heading: string, taken: Map<string, number>): string {
   const words = heading
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')

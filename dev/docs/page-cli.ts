@@ -3,7 +3,7 @@ import { EXIT_CODES_HELP } from '../../cli/exit-codes.ts';
 import { createProgram } from '../../cli/program.ts';
 import { markdownTable, pageHead } from './write.ts';
 
-/** Every command of `baton` with its options, from the definitions that the command line is made of. */
+/** Renders every command of `baton` with its options, from the definitions of the command line. */
 export function cliPage(): string {
   const program = createProgram();
   const groups = program.commands.map((command) => section(command, 'baton'));
@@ -28,7 +28,7 @@ export function cliPage(): string {
     .trimEnd()}\n`;
 }
 
-/** A command of the first level: it is a command itself, or a group of them. */
+/** Renders a top-level command, which may be a group of commands. */
 function section(command: Command, parent: string): string {
   const name = `${parent} ${command.name()}`;
   return described(command, name, '##', command.commands.length === 0 || isDoing(command));
@@ -49,7 +49,7 @@ function described(command: Command, name: string, level: string, isCalled: bool
   ].join('\n');
 }
 
-/** Whether a group does something when it is called without one of its commands. */
+/** Returns whether a group can be called without one of its commands. */
 function isDoing(command: Command): boolean {
   return '_actionHandler' in command && command._actionHandler != null;
 }
@@ -80,7 +80,7 @@ function meaning(option: Option): string {
   return [option.description, ...choices, ...fallback, ...needed].filter((part) => part !== '').join('; ');
 }
 
-/** As the help says them. */
+/** Returns the exit codes as the help lists them. */
 function exitCodes(): string[][] {
   return EXIT_CODES_HELP.split('\n').flatMap((line) => {
     const [, code, means] = /^ {2}(\d+)\s+(.+)$/.exec(line) ?? [];

@@ -7,7 +7,7 @@ const VALUES = new Map(Object.entries(limits));
 const CONSTANT = /^export const ([A-Z0-9_]+) = /;
 const COMMENT = /^\/\*\* (.+) \*\/$/;
 
-/** Every limit with its number, from the constants and the sentences above them. */
+/** Renders every limit with its value, from the constants and the comments above them. */
 export function limitsPage(): string {
   return `${[
     pageHead('Limits', '`src/domain/common/limits.ts`'),
@@ -21,7 +21,7 @@ export function limitsPage(): string {
   ].join('\n')}\n`;
 }
 
-/** One row for each sentence, which may be about several constants. */
+/** Returns one row for each comment, which may describe several constants. */
 function rowsOf(source: string): string[][] {
   const rows: { sentence: string; names: string[] }[] = [];
   for (const line of source.split('\n')) {
@@ -33,14 +33,14 @@ function rowsOf(source: string): string[][] {
   return rows
     .filter(({ names }) => names.length > 0)
     .map(({ sentence, names }) => [
-      // The page on which a comment's rule stands is for those who read the code.
+      // References to other pages are only for readers of the code.
       sentence.replace(/\s*\(docs\/[^)]*\)/, ''),
-      names.map((name) => inWords(VALUES.get(name))).join('; '),
+      names.map((name) => formatValue(VALUES.get(name))).join('; '),
       names.map((name) => `\`${name}\``).join(', '),
     ]);
 }
 
-function inWords(value: (typeof limits)[keyof typeof limits] | undefined): string {
+function formatValue(value: (typeof limits)[keyof typeof limits] | undefined): string {
   if (typeof value === 'number') return value.toLocaleString('en-US');
   return Object.entries(value ?? {})
     .map(([name, number]) => `${name}: ${number.toLocaleString('en-US')}`)

@@ -4,9 +4,9 @@ import { openApiDocument } from '../../src/api/http/openapi.ts';
 import type { Access, Route } from '../../src/api/http/route.ts';
 import { markdownTable, pageHead } from './write.ts';
 
-/** Every operation of the API with who may call it and its statuses, from the routes and the document made of them. */
+/** Renders every operation of the API with its permissions and statuses, from the routes and the OpenAPI document. */
 export function operationsPage(): string {
-  const routes = allRoutes({} as Dependencies); // only described here
+  const routes = allRoutes({} as Dependencies); // nothing is called, so no dependencies are needed
   const document = openApiDocument(routes, '');
   const tags = [...new Set(routes.map((route) => route.tag))];
   const groups = tags.flatMap((tag) => {

@@ -5,34 +5,33 @@ import { freePort } from '../common/free-port.ts';
 import type { Page } from './markdown.ts';
 import { differences } from './shapes.ts';
 import { STARTS, stepsOf, type Step } from './steps.ts';
-import { openTerminal, type Beside, type Outcome, type Terminal } from './terminal.ts';
+import { openTerminal, type Background, type Outcome, type Terminal } from './terminal.ts';
 
 /**
- * A service that runs, the checkout that it was started from, and paths of programs that pages have readers put into
- * `PATH`. `quick`: `npx` is no more than what it does here in the end, without npm's way there.
+ * The running service, its checkout, and the paths of programs that a page expects in `PATH`. `quick`: replaces `npx`
+ * with a short script, since npm takes longer to find a program of the checkout than most commands take.
  */
 export type Reading = { checkout: string; baseUrl: string; programs: Record<string, string>; quick: boolean };
 
-/** What else there may be to it. */
 export type PageOptions = {
-  /** Variables beside those of a bare machine. */
+  /** Variables in addition to those of a new machine. */
   environment?: NodeJS.ProcessEnv;
-  /** `npm start` is done as well, in a terminal of its own, instead of taken for done. */
+  /** Runs `npm start` as well, in a separate terminal. By default, the service is already running. */
   starting?: boolean;
   /** Called after each step with its duration in milliseconds and the last output. */
   onDone?: (step: Step, ms: number, output: string) => void;
 };
 
-/** What went wrong at which line; nothing more of the page was done. */
+/** The failure with its line; null if there is none. A failure ends the page. */
 export type PageReport = { ran: number; failure: string | null };
 
 const BLOCK_LIMIT_MS = 120_000;
-/** A first start fetches what is missing. */
+/** A first start downloads what is missing. */
 const START_LIMIT_MS = 900_000;
 const SOON_MS = 60_000;
-/** Ports in the pages that something else may have on the machine of the test. */
+/** Ports in the pages that another program on the machine of the test may use. */
 const OWN_PORTS = /(?<=localhost:|--port |PORT=|--forward )(?:3001|4000|8080|8443)\b/g;
-/** npm takes longer to find a program of the checkout than most commands take. */
+/** Replaces `npx`, see {@link Reading}. */
 const QUICK_NPX = `#!/bin/sh
 name="$1"; shift
 case "$name" in
@@ -41,10 +40,10 @@ case "$name" in
 esac
 `;
 const INSTALLS = /\bnpm (?:install|i|ci|uninstall|update)\b/;
-/** Of curl, for an HTTP status of 400 and above. */
+/** The exit code of curl for an HTTP status of 400 and above. */
 const REFUSED = 22;
 
-/** Does what a page says, from its top to its bottom, with a home of its own, and stops at the first that goes wrong. */
+/** Runs the steps of a page in order, with a new home folder. Stops at the first failure. */
 export async function followPage(
   page: Page,
   reading: Reading,
@@ -73,13 +72,13 @@ export async function followPage(
 
 type Follower = {
   terminal: Terminal;
-  other: Beside | null;
+  other: Background | null;
   last: string;
   put(text: string): string;
   starting: boolean;
 };
 
-/** What a person who has just cloned the repository has, without what this process was given. */
+/** Returns the environment of a person who has just cloned the repository, without the variables of this process. */
 function environmentIn(home: string, { programs, quick }: Reading): NodeJS.ProcessEnv {
   const own = join(home, 'bin');
   mkdirSync(own);
@@ -96,7 +95,7 @@ function environmentIn(home: string, { programs, quick }: Reading): NodeJS.Proce
   };
 }
 
-/** Puts the ports of this run in the place of those that a page names. */
+/** Returns a function that replaces the ports in a page with those of this run. */
 async function portsFor({ baseUrl }: Reading): Promise<(text: string) => string> {
   const ours = new Map<string, number>();
   for (const port of ['3001', '4000', '8080', '8443']) ours.set(port, await freePort());
@@ -107,7 +106,7 @@ async function portsFor({ baseUrl }: Reading): Promise<(text: string) => string>
       .replaceAll(OWN_PORTS, (port) => String(ours.get(port)));
 }
 
-/** Does one step. Gives what went wrong, or null. */
+/** Runs one step. Returns the failure, or null. */
 async function take(step: Step, follower: Follower): Promise<string | null> {
   switch (step.kind) {
     case 'skipped':
@@ -115,7 +114,7 @@ async function take(step: Step, follower: Follower): Promise<string | null> {
     case 'run':
       return await runBlock(step, follower);
     case 'other':
-      follower.other = await follower.terminal.beside(follower.put(step.text));
+      follower.other = await follower.terminal.inBackground(follower.put(step.text));
       return await heard(step.ready, follower);
     case 'heard':
       return await heard(step.text, follower);
@@ -128,8 +127,8 @@ async function take(step: Step, follower: Follower): Promise<string | null> {
 }
 
 async function runBlock(step: Extract<Step, { kind: 'run' }>, follower: Follower): Promise<string | null> {
-  // The packages of the checkout may be those of another one, by a link.
-  if (INSTALLS.test(step.text)) return 'installs packages: say that it is not run';
+  // The packages of the checkout may be a link to those of another one.
+  if (INSTALLS.test(step.text)) return 'installs packages: add a comment that says that it is not run';
   const until = Date.now() + SOON_MS;
   for (;;) {
     const strict = step.exit === 0 && step.status === null;
@@ -147,16 +146,16 @@ function wrongWith(step: Extract<Step, { kind: 'run' }>, { exit, output }: Outco
   if (exit === null) return `did not end within ${BLOCK_LIMIT_MS / 1_000} s${shown}`;
   if (exit !== wanted) return `ended with ${exit} instead of ${wanted}${shown}`;
   if (step.status !== null && !output.includes(`"status":${step.status}`)) {
-    return `was not answered with ${step.status}${shown}`;
+    return `did not get the status ${step.status}${shown}`;
   }
   return step.prints === null || output.includes(step.prints)
     ? null
     : `did not print "${step.prints}"${shown}`;
 }
 
-/** `npm start` goes on beside the page until its end. */
+/** Runs `npm start`, which continues until the end of the page. */
 async function started(text: string, follower: Follower): Promise<string | null> {
-  const other = await follower.terminal.beside(text);
+  const other = await follower.terminal.inBackground(text);
   const failure = await heard('Baton is running', { ...follower, other }, START_LIMIT_MS);
   follower.last = other.output();
   return failure;
@@ -178,10 +177,10 @@ function answered(shown: string, given: string): string | null {
   try {
     answer = JSON.parse(given);
   } catch {
-    return `what the commands before printed is no JSON\n${given}`;
+    return `the output of the previous commands is not valid JSON\n${given}`;
   }
   const found = differences(JSON.parse(shown), answer);
-  return found.length === 0 ? null : `the answer is another one: ${found.join('; ')}\n${given}`;
+  return found.length === 0 ? null : `the response differs: ${found.join('; ')}\n${given}`;
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,12 +1,16 @@
-/** A member of this name in what a page shows stands for others that it leaves out; so does `…` as the last of a list. */
+/**
+ * In the JSON of a page, a field with this name stands for fields that the page leaves out. As the last element of a
+ * list it stands for further elements.
+ */
 const OTHERS = '…';
 
 /**
- * What of an answer does not fit what a page shows of it, each as a sentence with its place. Compared are the names of
- * members and the kinds of values, not the values; `null` stands for anything, and of a list the first element counts.
+ * Returns how a response differs from the JSON that a page shows, each difference as a sentence. Compares the names of
+ * fields and the kinds of values, but not the values. `null` matches everything. Only the first element of a list
+ * counts.
  */
 export function differences(shown: unknown, given: unknown, place = ''): string[] {
-  const at = place === '' ? 'the answer' : place;
+  const at = place === '' ? 'the response' : place;
   if (shown === null || shown === OTHERS) return [];
   if (kindOf(shown) !== kindOf(given)) return [`${at} is ${kindOf(given)}, not ${kindOf(shown)}`];
   if (Array.isArray(shown) && Array.isArray(given)) {
@@ -20,7 +24,7 @@ export function differences(shown: unknown, given: unknown, place = ''): string[
     : Object.keys(given).filter((name) => !Object.hasOwn(shown, name));
   return [
     ...missing.map((name) => `${at} has no ${name}`),
-    ...unsaid.map((name) => `${at} has ${name}, too`),
+    ...unsaid.map((name) => `${at} also has ${name}`),
     ...Object.keys(shown)
       .filter((name) => Object.hasOwn(given, name))
       .flatMap((name) => differences(shown[name], given[name], place === '' ? name : `${place}.${name}`)),

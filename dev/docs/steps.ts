@@ -1,8 +1,8 @@
 import type { Page } from './markdown.ts';
 
-/** The steps of a page, in order. `line`: where the block or the note begins. */
+/** A step of a page. `line`: where the block or the note begins. */
 export type Step =
-  /** Commands in the reader's terminal. `again`: repeated until it prints what it should, as some things take a moment. */
+  /** Commands in the reader's terminal. `again`: repeated until they print the expected text. */
   | {
       kind: 'run';
       line: number;
@@ -12,23 +12,23 @@ export type Step =
       prints: string | null;
       again: boolean;
     }
-  /** Commands that go on in a terminal of their own; the page goes on once `ready` was printed there. */
+  /** Commands in a separate terminal. The page continues when they have printed `ready`. */
   | { kind: 'other'; line: number; text: string; ready: string }
-  /** The other terminal prints something of itself. */
+  /** Waits until the other terminal prints a text. */
   | { kind: 'heard'; line: number; text: string }
-  /** Ctrl-C in the other terminal. */
+  /** Presses Ctrl-C in the other terminal. */
   | { kind: 'stop'; line: number }
-  /** JSON that the commands before are said to print, compared by its shape. */
+  /** JSON that the previous commands must have printed. Only its shape is compared. */
   | { kind: 'answer'; line: number; text: string }
-  /** Commands that no test can run, and why. */
+  /** Commands that are not run, and the reason. */
   | { kind: 'skipped'; line: number; text: string; reason: string };
 
 export const SHELLS = ['sh', 'bash', 'shell', 'console'];
 
-/** Why `npm start` itself is not run where a page is followed. */
+/** The reason why `npm start` is not run. */
 export const STARTS = 'starts the service, as the test has done already';
 
-/** Why commands of a page may stay unrun; anything else is no reason. */
+/** The allowed reasons for not running commands. */
 export const REASONS = [
   STARTS,
   'needs a container engine',
@@ -56,36 +56,37 @@ const FORMS = {
 };
 
 /**
- * The steps of a page, from its blocks of shell commands and from comments. Right above a block of commands:
+ * Returns the steps of a page, from its blocks of shell commands and its comments. A comment right above a block of
+ * commands is one of these:
  *
  * - `not run: REASON`, one of REASONS
- * - `other terminal until: TEXT`: goes on in a terminal of its own, which is ready once it has printed TEXT
- * - `exits with N`: the block ends with this code instead of 0
- * - `answers N`: its HTTP request is refused with this status
- * - `prints: TEXT`; `soon prints: TEXT` repeats the block until it does, so only for commands that change nothing
+ * - `other terminal until: TEXT`: runs in a separate terminal, which is ready once it has printed TEXT
+ * - `exits with N`: the block exits with this code instead of 0
+ * - `answers N`: its HTTP request fails with this status
+ * - `prints: TEXT`; `soon prints: TEXT` repeats the block until it does, so the commands must change nothing
  *
- * Above a block of JSON, `answer`: the commands before print this. Elsewhere, for themselves: `other terminal prints: TEXT`
- * and `other terminal: Ctrl-C`.
- * @throws where a comment above commands is none of these
+ * Above a block of JSON, `answer` means that the previous commands print it. `other terminal prints: TEXT` and
+ * `other terminal: Ctrl-C` need no block.
+ * @throws Error if a comment above commands is none of these
  */
 export function stepsOf(page: Page): Step[] {
   return page.parts.flatMap((part): Step[] => {
-    if (part.kind === 'note') return lonelyNote(part.line, part.text);
+    if (part.kind === 'note') return separateNote(part.line, part.text);
     if (part.kind !== 'block') return [];
     const { line, text, notes } = part;
-    const own = notes.filter((note) => !isLonely(note));
-    const before = notes.filter(isLonely).flatMap((note) => lonelyNote(line, note));
+    const own = notes.filter((note) => !isSeparate(note));
+    const before = notes.filter(isSeparate).flatMap((note) => separateNote(line, note));
     if (SHELLS.includes(part.language)) return [...before, commands(`${page.path}:${line}`, line, text, own)];
     if (own.some((note) => FORMS.answer.test(note))) return [...before, { kind: 'answer', line, text }];
     return before;
   });
 }
 
-function isLonely(note: string): boolean {
+function isSeparate(note: string): boolean {
   return FORMS.heard.test(note) || FORMS.stop.test(note);
 }
 
-function lonelyNote(line: number, note: string): Step[] {
+function separateNote(line: number, note: string): Step[] {
   const heard = FORMS.heard.exec(note);
   if (heard !== null) return [{ kind: 'heard', line, text: heard[1] ?? '' }];
   return FORMS.stop.test(note) ? [{ kind: 'stop', line }] : [];

@@ -4,27 +4,30 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** Where a reader sits: a folder for what is written down, the folder of the commands, and the environment. */
+/** The folder for temporary files, the folder of the commands, and the environment. */
 export type Place = { scratch: string; cwd: string; environment: NodeJS.ProcessEnv };
 
-/** What a block of commands did. `exit` is null where it was still running at the limit. */
+/** The result of a block of commands. `exit` is null if it was still running at the limit. */
 export type Outcome = { exit: number | null; output: string };
 
-/** Commands that go on beside the page. */
-export type Beside = { output(): string; isRunning(): boolean; stop(): Promise<void> };
+/** Commands that run in the background of the page. */
+export type Background = { output(): string; isRunning(): boolean; stop(): Promise<void> };
 
 export type Terminal = {
-  /** In the one shell of the page, so variables stay. `strict`: the first command that fails ends it. */
+  /**
+   * Runs commands in the shell of the page, so variables persist. `strict`: the first command that fails ends the
+   * block.
+   */
   run(text: string, limitMs: number, strict: boolean): Promise<Outcome>;
-  /** In a shell of its own that begins with the variables of this one. */
-  beside(text: string): Promise<Beside>;
+  /** Starts commands in a separate shell, which begins with the variables of this one. */
+  inBackground(text: string): Promise<Background>;
   close(): Promise<void>;
 };
 
-/** Refusals fail; a command line that says nothing of them would pass for done. */
+/** Makes curl fail for an HTTP error. Otherwise a rejected request would count as successful. */
 const PRELUDE = 'set -m; curl() { command curl --fail-with-body "$@"; }\n';
 
-/** One bash for a whole page. */
+/** Opens one bash for a whole page. */
 export function openTerminal({ scratch, cwd, environment }: Place): Terminal {
   const shell = spawn('bash', ['--noprofile', '--norc'], {
     cwd,
@@ -33,10 +36,10 @@ export function openTerminal({ scratch, cwd, environment }: Place): Terminal {
     stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
   });
   const typed = shell.stdin as NodeJS.WritableStream;
-  typed.on('error', () => {}); // of a shell that a command has ended
+  typed.on('error', () => {}); // errors after a command has ended the shell
   const results = createInterface({ input: shell.stdio[3] as NodeJS.ReadableStream });
   const ended = once(shell, 'exit');
-  const others: Beside[] = [];
+  const others: Background[] = [];
   let blocks = 0;
   typed.write(PRELUDE);
 
@@ -48,7 +51,7 @@ export function openTerminal({ scratch, cwd, environment }: Place): Terminal {
     writeFileSync(log, '');
     return { script, log };
   };
-  /** What the shell says on its side channel next; null where it ended, or said nothing in time. */
+  /** Returns the next line on the side channel of the shell; null if it has ended, or wrote nothing in time. */
   const answer = async (limitMs: number): Promise<string | null> => {
     const quiet = AbortSignal.timeout(limitMs);
     const line = once(results, 'line', { signal: quiet }).then(
@@ -67,15 +70,15 @@ export function openTerminal({ scratch, cwd, environment }: Place): Terminal {
       const output = readFileSync(log, 'utf8');
       return { exit: said === null ? shell.exitCode : Number(said), output };
     },
-    async beside(text) {
+    async inBackground(text) {
       const { script, log } = written(text);
       typed.write(`( source '${script}' ) >'${log}' 2>&1 </dev/null & echo "$!" >&3\n`);
       const pid = Number(await answer(10_000));
-      const other: Beside = {
+      const other: Background = {
         output: () => readFileSync(log, 'utf8'),
         isRunning: () => lives(pid),
         async stop() {
-          // Ctrl-C reaches the whole group of a terminal's command.
+          // In a terminal, Ctrl-C reaches the whole process group of a command.
           for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
             signalGroup(pid, signal);
             for (let waited = 0; waited < 200 && lives(pid); waited += 1) await pause(100);
@@ -98,7 +101,7 @@ function lives(pid: number): boolean {
   return signalGroup(pid, 0);
 }
 
-/** False where there is no such group. */
+/** Returns false if there is no such group. */
 function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-pid, signal);

@@ -11,19 +11,19 @@ import { freePort } from '../common/free-port.ts';
 import { checkout } from '../common/paths.ts';
 
 /*
- * `npm run walk [-- REPOSITORY]`: what a stranger's first minutes are. Clones a repository (this checkout's HEAD unless
- * given) into an empty folder, with empty caches, does what its README says up to the first callback whose signature is
- * right, and prints how long each step took.
+ * `npm run walk [-- REPOSITORY]`: does what a new user does first. Clones a repository (default: the HEAD of this
+ * checkout) into an empty folder, with empty caches. Follows its README up to the first callback with a valid
+ * signature, and prints the duration of each step.
  */
 
-/** The part of the README that is followed: from this heading to the first signature that is right. */
+/** The first heading and the last note of the part of the README that is followed. */
 const FROM = 'first-task';
 const TO = 'other terminal prints: signature verified';
 
 const rows: [string, number][] = [];
 const began = performance.now();
 const folder = mkdtempSync(join(tmpdir(), 'baton-walk-'));
-chmodSync(folder, 0o755); // within reach of the user that PostgreSQL runs as
+chmodSync(folder, 0o755); // accessible to the user that PostgreSQL runs as
 try {
   process.exitCode = await walk(process.argv[2] ?? checkout);
 } finally {
@@ -56,7 +56,7 @@ async function walk(repository: string): Promise<number> {
   return 0;
 }
 
-/** Nothing is fetched before: caches are empty. How to reach registries is this user's setting, so the home stays. */
+/** Returns an environment with empty caches. HOME stays, since it contains the settings for package registries. */
 function bareMachine(port: number): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -75,7 +75,7 @@ function bareMachine(port: number): NodeJS.ProcessEnv {
   };
 }
 
-/** As much of the README as leads to the first callback. */
+/** Returns the part of the README up to the first callback. */
 function firstTask(file: string): Page {
   const parts = partsOf(readFileSync(file, 'utf8'));
   const from = parts.findIndex((part) => part.kind === 'heading' && part.anchor === FROM);

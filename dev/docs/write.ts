@@ -1,9 +1,9 @@
-/** The first lines of a page that is made from code. `source` is what it follows from. */
+/** Returns the first lines of a generated page. `source`: what it is generated from. */
 export function pageHead(title: string, source: string): string {
-  return `# ${title}\n\n<!-- Made by \`node_modules/.bin/node dev/docs/main.ts\` from ${source}: change that, not this page. -->\n`;
+  return `# ${title}\n\n<!-- Generated from ${source} by \`node_modules/.bin/node dev/docs/main.ts\`. Manual changes are lost. -->\n`;
 }
 
-/** A Markdown table; a cell may contain anything but line ends. */
+/** Returns a Markdown table. A cell may contain everything except line breaks. */
 export function markdownTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;

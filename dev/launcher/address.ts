@@ -4,8 +4,8 @@ import type { Address } from './service-environment.ts';
 const DEFAULT_PORT = 3000;
 
 /**
- * Where the API will listen, from HOST, PORT (0: any) and BASE_URL.
- * @throws a sentence when PORT is no port, or is taken
+ * Returns where the API listens, from HOST, PORT (0: any free port) and BASE_URL.
+ * @throws Error if PORT is not a port number, or is in use
  */
 export async function chooseAddress(environment: NodeJS.ProcessEnv): Promise<Address> {
   const host = environment['HOST'] || '127.0.0.1';
@@ -14,7 +14,7 @@ export async function chooseAddress(environment: NodeJS.ProcessEnv): Promise<Add
     throw new Error(`PORT must be a whole number from 0 to 65535, not ${requested}.`);
   }
   const port = Number(requested) === 0 ? await freePort(0, host) : Number(requested);
-  // `localhost` may mean either address. A process on the other one would get half of the requests.
+  // `localhost` may resolve to either address. Another process on the second one would get half of the requests.
   const hosts = host === '127.0.0.1' ? [host, '::1'] : [host];
   for (const one of hosts) {
     if (await isFree(port, one)) continue;

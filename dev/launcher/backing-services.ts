@@ -1,12 +1,12 @@
 import { readFileSync, renameSync, statSync, writeFileSync, existsSync } from 'node:fs';
 import { z } from 'zod';
 import type { Launch } from './launch.ts';
-import { givenTemporal } from '../services/given-temporal.ts';
-import type { Backing } from '../services/backing.ts';
+import { externalTemporal } from '../services/external-temporal.ts';
+import type { BackingService } from '../services/backing-service.ts';
 import { local } from '../common/paths.ts';
 import { startPostgres, withClient, type RunningPostgres } from '../services/postgres.ts';
 import type { Say } from '../common/progress.ts';
-import { settle } from './settled.ts';
+import { waitForStarts } from './wait-for-starts.ts';
 import { keepRunning } from './supervisor.ts';
 import { startTemporal, type RunningTemporal } from '../services/temporal.ts';
 
@@ -15,14 +15,14 @@ type Context = Pick<Launch, 'children' | 'onRestarted'> & { say: Say };
 const portsSchema = z.record(z.string(), z.number().int());
 const MOST_LOG_BYTES = 20 * 1_048_576;
 
-/** The log file of a child; one that has grown large makes room first. */
+/** Returns the log file of a child process. A large file is renamed first. */
 export function logFileOf(name: string): string {
   const file = local('logs', `${name}.log`);
   if (existsSync(file) && statSync(file).size > MOST_LOG_BYTES) renameSync(file, `${file}.1`);
   return file;
 }
 
-/** Ports of the last start, so that bookmarks keep working where the ports are still free. */
+/** Returns the ports of the last start. They are reused if they are free, so that bookmarks keep working. */
 function lastPorts(): Record<string, number> {
   try {
     return portsSchema.parse(JSON.parse(readFileSync(local('ports.json'), 'utf8')));
@@ -36,10 +36,10 @@ function keepPorts(ports: Record<string, number>): void {
 }
 
 /**
- * Starts PostgreSQL and Temporal side by side, or finds those that DATABASE_URL and TEMPORAL_ADDRESS name, and answers
- * what our own processes need in their environment to reach them.
+ * Starts PostgreSQL and Temporal concurrently, or connects to those that DATABASE_URL and TEMPORAL_ADDRESS name.
+ * Returns the environment variables with which our processes reach them.
  */
-export async function startBackings(password: string, launch: Launch): Promise<NodeJS.ProcessEnv> {
+export async function startBackingServices(password: string, launch: Launch): Promise<NodeJS.ProcessEnv> {
   const { progress } = launch;
   const context = (say: Say): Context => ({
     children: launch.children,
@@ -47,31 +47,31 @@ export async function startBackings(password: string, launch: Launch): Promise<N
     onRestarted: () => launch.onRestarted(),
   });
   const url = process.env['DATABASE_URL'];
-  const shown = (backing: Backing) => backing.shown;
+  const shown = (backing: BackingService) => backing.shown;
   const starting = [
     progress.step(
       'PostgreSQL',
-      () => (url ? givenPostgres(url) : embeddedPostgres(password, context(progress.say))),
+      () => (url ? externalPostgres(url) : embeddedPostgres(password, context(progress.say))),
       shown,
     ),
     progress.step(
       'Temporal',
       () =>
         process.env['TEMPORAL_ADDRESS']
-          ? givenTemporal(progress.say)
+          ? externalTemporal(progress.say)
           : embeddedTemporal(context(progress.say)),
       shown,
     ),
   ];
-  const { up, check } = await settle(starting);
+  const { up, check } = await waitForStarts(starting);
   for (const backing of up) launch.stops.push(backing.stop);
   check();
   launch.shutdown.check();
   return Object.assign({}, ...up.map(({ environment }) => environment)) as NodeJS.ProcessEnv;
 }
 
-/** The embedded PostgreSQL, kept running. */
-async function embeddedPostgres(password: string, context: Context): Promise<Backing> {
+/** Starts the embedded PostgreSQL and restarts it when it exits. */
+async function embeddedPostgres(password: string, context: Context): Promise<BackingService> {
   const logFile = logFileOf('postgres');
   const watch = await keepRunning<RunningPostgres>(
     {
@@ -88,7 +88,7 @@ async function embeddedPostgres(password: string, context: Context): Promise<Bac
         }),
       onStarted({ pid, port }) {
         keepPorts({ postgres: port });
-        context.children.note('postgres', pid, `port=${port}`);
+        context.children.record('postgres', pid, `port=${port}`);
         context.onRestarted();
       },
     },
@@ -98,8 +98,8 @@ async function embeddedPostgres(password: string, context: Context): Promise<Bac
   return { environment: { DATABASE_URL: url() }, shown: `embedded, port ${port}`, stop: watch.stop };
 }
 
-/** The Temporal dev server, kept running. */
-async function embeddedTemporal(context: Context): Promise<Backing> {
+/** Starts the Temporal dev server and restarts it when it exits. */
+async function embeddedTemporal(context: Context): Promise<BackingService> {
   const logFile = logFileOf('temporal');
   const dbFile = local('temporal.db');
   const last = lastPorts();
@@ -118,14 +118,14 @@ async function embeddedTemporal(context: Context): Promise<Backing> {
         }),
       onStarted({ pid, port, uiPort }) {
         keepPorts({ temporal: port, temporal_ui: uiPort });
-        context.children.note('temporal', pid, dbFile);
+        context.children.record('temporal', pid, dbFile);
         context.onRestarted();
       },
     },
     context.say,
   );
   const { address, namespace, uiUrl } = watch.current();
-  // What a person has set for another Temporal service must not reach this one.
+  // Settings for another Temporal service must not apply to this one.
   const others = Object.keys(process.env).filter((name) => name.startsWith('TEMPORAL_'));
   const environment: NodeJS.ProcessEnv = Object.fromEntries(others.map((name) => [name, undefined]));
   const noConfiguration = local('temporal.toml');
@@ -137,8 +137,8 @@ async function embeddedTemporal(context: Context): Promise<Backing> {
   return { environment, shown: `embedded, Web UI ${uiUrl}`, stop: watch.stop };
 }
 
-/** The PostgreSQL that DATABASE_URL names. @throws a sentence when it doesn't answer */
-async function givenPostgres(url: string): Promise<Backing> {
+/** Checks the PostgreSQL of DATABASE_URL. @throws Error if it does not respond */
+async function externalPostgres(url: string): Promise<BackingService> {
   const shown = URL.canParse(url) ? `${new URL(url).host}${new URL(url).pathname}` : 'not an address';
   try {
     await withClient(url, (client) => client.query('select 1'));

@@ -1,6 +1,6 @@
 import type { Installation } from '../../src/runtime/installation.ts';
 
-/** What `.local/credentials.json` tells people, scripts and our own command line. */
+/** The content of `.local/credentials.json`, for people, scripts and the command line. */
 export type Credentials = {
   base_url: string;
   ws_url: string;
@@ -14,7 +14,10 @@ export type Credentials = {
   pids: Record<string, number>;
 };
 
-/** `installation` is null where the workspace was made elsewhere, so that its credentials are not known here. */
+/**
+ * Returns the credentials. `installation` is null if the workspace was created elsewhere, so that its credentials are
+ * unknown.
+ */
 export function credentialsOf(
   baseUrl: string,
   installation: Installation | null,
@@ -35,7 +38,7 @@ export function credentialsOf(
   };
 }
 
-/** The last words of a start: addresses, credentials, and a command to paste. */
+/** Returns the last output of a start: URLs, credentials, and a command to try. */
 export function banner(credentials: Credentials, environment: NodeJS.ProcessEnv): string {
   const { base_url, temporal_ui_url, api_key, project_id, admin_email, admin_password } = credentials;
   const rows = [

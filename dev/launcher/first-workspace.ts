@@ -18,12 +18,12 @@ const pendingSchema = installationSchema.pick({ api_key: true, admin_email: true
 
 const ADMIN_EMAIL = 'admin@baton.local';
 
-/** What this checkout knows of its workspace, and whether it has made it just now. */
+/** The workspace of this checkout, and whether it was just created. */
 export type FirstWorkspace = { installation: Installation; isNew: boolean };
 
 /**
- * Where the credentials for a database are kept: for the embedded one `installation.json`, for any other a file of its
- * own, so that a checkout may go to and fro between several.
+ * Returns the file with the credentials for a database: `installation.json` for the embedded one, and a separate file
+ * for each other one, so that a checkout can switch between databases.
  */
 export function installationFile(folder: string, outsideUrl: string | null): string {
   if (outsideUrl === null) return `${folder}/installation.json`;
@@ -76,7 +76,7 @@ async function install(
     });
   } catch (error) {
     if (!(error instanceof AlreadyInstalled)) throw error;
-    // An earlier start may have committed and been killed before it could write down what it had made.
+    // An earlier start may have been killed after its commit and before it stored the result.
     return await installationOf(databaseUrl, pending);
   }
 }
@@ -88,7 +88,7 @@ function hasWorkspace(databaseUrl: string, id: string): Promise<boolean> {
   });
 }
 
-/** The installation that a key belongs to, or null where the database doesn't know the key. */
+/** Returns the installation that a key belongs to; null if the database does not know the key. */
 function installationOf(
   databaseUrl: string,
   pending: z.infer<typeof pendingSchema>,

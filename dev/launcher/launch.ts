@@ -1,13 +1,13 @@
-import type { ChildrenRecord } from './leftovers.ts';
+import type { ChildrenRecord } from './children-record.ts';
 import type { Progress } from '../common/progress.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** What the parts of one start share. */
+/** Shared by all parts of a start. */
 export type Launch = {
   progress: Progress;
   shutdown: Shutdown;
   children: ChildrenRecord;
-  /** How to end what has been started, in the order of starting; ended from the last to the first. */
+  /** Functions that stop what was started, in the order of starting. They are called in reverse order. */
   stops: (() => Promise<unknown> | void)[];
   /** Called whenever a child has a new process id. */
   onRestarted: () => void;

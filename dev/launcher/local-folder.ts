@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Makes `.local/` with what is always in it. The folder can be entered by all, since PostgreSQL may run as another
- * user; it can't be listed, and what is secret in it is readable by its owner alone.
- * @throws a sentence when this user may not
+ * Creates `.local/` and the folders in it. All users can enter the folder, since PostgreSQL may run as another user,
+ * but they cannot list it. Files with secrets are readable only by their owner.
+ * @throws Error if this user cannot write to it
  */
 export function makeLocalFolder(folder: string): void {
   try {

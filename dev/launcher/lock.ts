@@ -2,8 +2,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { commandLine } from '../common/processes.ts';
 
 /**
- * Ensures that one launcher at a time uses this checkout's `.local/`. Returns a function that releases the lock.
- * @throws a sentence naming the other launcher
+ * Ensures that one launcher at a time uses the `.local/` of this checkout. Returns a function that releases the lock.
+ * @throws Error with the process id of the other launcher
  */
 export function takeLock(file: string, mark: string): () => void {
   for (let tries = 1; tries <= 3; tries++) {
@@ -20,7 +20,7 @@ export function takeLock(file: string, mark: string): () => void {
           `Stop it first: press Ctrl-C in its terminal, or run kill ${holder}.`,
       );
     }
-    rmSync(file, { force: true }); // its launcher is gone
+    rmSync(file, { force: true }); // the lock of a launcher that has ended
   }
   throw new Error(`cannot lock ${file}`);
 }

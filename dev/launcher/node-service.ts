@@ -1,26 +1,26 @@
-import { inWords, startProcess, tailOf } from '../common/processes.ts';
+import { describeEnding, startProcess, tailOf } from '../common/processes.ts';
 import { checkout, inCheckout } from '../common/paths.ts';
 import type { Child } from './supervisor.ts';
 
-/** Calls into the workflow sandbox go without a watchdog, see the file. */
+/** Removes the time limit of calls into the workflow sandbox, see the file. */
 const NODE_OPTIONS = ['--import', inCheckout('src', 'runtime', 'sandbox-preload.ts')];
 /**
- * Temporal's core has dozens of threads, and glibc gives each a separate heap by default: that is 100 MB
- * and more for each process.
+ * Temporal's core has dozens of threads. By default, glibc gives each a separate heap, which costs 100 MB and more for
+ * each process.
  */
 const MEMORY = { MALLOC_ARENA_MAX: '2' };
 const READY_LIMIT_MS = 90_000;
 
 /**
  * Starts one of our processes from its TypeScript entry point. Resolves when it is ready.
- * @throws a sentence with the end of its log when it ends before, or says nothing for 90 s
+ * @throws Error with the end of its log if it exits before it is ready, or is not ready within 90 s
  */
 export async function startNodeService(plan: {
   name: string;
   root: string;
   logFile: string;
   environment: NodeJS.ProcessEnv;
-  /** Options of Node itself; by default those that our own processes run with. */
+  /** Options of Node. Default: those of our own processes. */
   nodeOptions?: readonly string[];
 }): Promise<Child> {
   const running = await startProcess({
@@ -41,7 +41,7 @@ export async function startNodeService(plan: {
   const first = await Promise.race([ready, running.ended, limit.promise]).finally(() => clearTimeout(timer));
   if (first === 'ready') return { pid: running.pid, ended: running.ended, stop: () => running.stop(25_000) };
   await running.kill();
-  const how = first === 'late' ? 'it was not ready within 90 s' : `it ended ${inWords(first)}`;
+  const how = first === 'late' ? 'it was not ready within 90 s' : `it ended ${describeEnding(first)}`;
   throw new Error(
     `${plan.name} did not start: ${how}. Last lines of ${plan.logFile}:\n${tailOf(plan.logFile)}`,
   );

@@ -3,10 +3,10 @@ import type { Launch } from './launch.ts';
 import { startNodeService } from './node-service.ts';
 import { UNNEEDED_SECRETS, type ProcessName } from '../../src/runtime/process-configuration.ts';
 import { inCheckout } from '../common/paths.ts';
-import { settle } from './settled.ts';
+import { waitForStarts } from './wait-for-starts.ts';
 import { keepRunning, type Child } from './supervisor.ts';
 
-/** Our own processes: name in `pids`, name in the configuration, title for people, root. */
+/** Our own processes: the name in `pids`, the name in the configuration, the displayed name, and the entry point. */
 const OWN = [
   { name: 'api', process: 'api', title: 'API', root: inCheckout('src', 'api', 'server.ts') },
   {
@@ -23,7 +23,7 @@ const OWN = [
   },
 ] as const;
 
-/** Starts the API and the workers side by side and keeps them running. */
+/** Starts the API and the workers concurrently, and restarts them when they exit. */
 export async function startOwnProcesses(environment: NodeJS.ProcessEnv, launch: Launch): Promise<void> {
   const starting = OWN.map(({ name, process, title, root }) => {
     const logFile = logFileOf(name);
@@ -33,13 +33,13 @@ export async function startOwnProcesses(environment: NodeJS.ProcessEnv, launch: 
       logFile,
       start: () => startNodeService({ name: `The ${title}`, root, logFile, environment: own }),
       onStarted(child: Child) {
-        launch.children.note(name, child.pid, root);
+        launch.children.record(name, child.pid, root);
         launch.onRestarted();
       },
     };
     return launch.progress.step(title, () => keepRunning<Child>(charge, launch.progress.say));
   });
-  const { up, check } = await settle(starting);
+  const { up, check } = await waitForStarts(starting);
   launch.stops.push(() => Promise.all(up.map((watch) => watch.stop())));
   check();
   launch.shutdown.check();

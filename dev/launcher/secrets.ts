@@ -4,15 +4,15 @@ import { readPrivate, writePrivate } from '../common/private-file.ts';
 
 const secretsSchema = z.object({
   database_password: z.string().min(1),
-  /** Key rings as BATON_SEALING_KEYS and BATON_TOKEN_KEYS spell them. */
+  /** Key rings in the format of BATON_SEALING_KEYS and BATON_TOKEN_KEYS. */
   sealing_keys: z.string().min(1),
   token_keys: z.string().min(1),
 });
 
-/** The secrets that this checkout's service keeps: made once, at its first start. */
+/** The secrets of the service in this checkout. The first start creates them. */
 export type Secrets = z.infer<typeof secretsSchema>;
 
-/** Reads the secrets in `file`, or makes and keeps them. */
+/** Returns the secrets in `file`. Creates them if the file is missing. */
 export function ensureSecrets(file: string): Secrets {
   const known = readPrivate(file, (content) => secretsSchema.parse(content));
   if (known !== null) return known;

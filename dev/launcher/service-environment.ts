@@ -1,15 +1,15 @@
 import type { Secrets } from './secrets.ts';
 import type { LocalTls } from './tls.ts';
 
-/** Receivers on this machine are what a newcomer tries first; elsewhere these ranges stay closed. */
+/** New users first try receivers on this machine. Other installations must allow loopback addresses explicitly. */
 const LOOPBACK = '127.0.0.0/8,::1/128';
 
-/** Where the API is found. */
+/** The address of the API. */
 export type Address = { host: string; port: number; baseUrl: string };
 
 /**
- * The environment of our own processes: what the person has set wins, then what the services that run here need, then
- * what suits a single machine.
+ * Returns the environment of our own processes: defaults for a single machine, then the variables that are set, then
+ * those of the started services. Later ones win.
  */
 export function serviceEnvironment(
   given: NodeJS.ProcessEnv,
@@ -29,7 +29,7 @@ export function serviceEnvironment(
   };
 }
 
-/** An empty variable counts as not given. */
+/** Removes empty variables, which count as missing. */
 function withoutEmpty(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
 }

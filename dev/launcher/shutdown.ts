@@ -2,7 +2,7 @@
 export type Shutdown = {
   /** Resolves with the signal that requests the stop. */
   requested: Promise<NodeJS.Signals>;
-  /** @throws StopRequested between two steps of a start after a request to stop */
+  /** Called between two steps of a start. @throws StopRequested after a request to stop */
   check(): void;
 };
 
@@ -10,7 +10,10 @@ export class StopRequested extends Error {
   override name = 'StopRequested';
 }
 
-/** Ctrl-C reaches the launcher from the terminal, from npm and from the first step. Within this time it counts once. */
+/**
+ * The launcher gets one Ctrl-C up to three times: from the terminal, from npm, and from `dev/run.mjs`. Signals within
+ * this time count as one, in milliseconds.
+ */
 const SAME_PRESS_MS = 1_000;
 
 /** Listens for signals. A second Ctrl-C during the shutdown calls `atOnce`. */

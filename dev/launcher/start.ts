@@ -1,10 +1,12 @@
 import { rmSync } from 'node:fs';
+import { DefaultLogger } from '@temporalio/worker';
 import { migrate } from '../../src/database/migrate.ts';
+import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { chooseAddress } from './address.ts';
-import { startBackings } from './backing-services.ts';
+import { startBackingServices } from './backing-services.ts';
 import { banner, credentialsOf } from './credentials.ts';
 import { ensureFirstWorkspace, installationFile, type FirstWorkspace } from './first-workspace.ts';
-import { beginChildrenRecord } from './leftovers.ts';
+import { beginChildrenRecord } from './children-record.ts';
 import { makeLocalFolder } from './local-folder.ts';
 import { takeLock } from './lock.ts';
 import type { Launch } from './launch.ts';
@@ -19,7 +21,7 @@ import { ensureLocalTls } from './tls.ts';
 import { takeTour } from './tour.ts';
 import { ensureScreens } from './web.ts';
 
-/* `npm start [-- --no-tour]`: the whole service on this machine, until Ctrl-C. */
+/* `npm start [-- --no-tour]`: runs the whole service on this machine until Ctrl-C. */
 
 const CREDENTIALS = local('credentials.json');
 
@@ -47,13 +49,19 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
   const progress = progressOn(process.stdout);
   const children = await beginChildrenRecord(local('children.json'), progress.say);
   const launch: Launch = { progress, stops, shutdown, children, onRestarted: () => {} };
-  rmSync(CREDENTIALS, { force: true }); // it tells that all is ready
+  rmSync(CREDENTIALS, { force: true }); // the file exists only while the service is ready
   stops.push(() => rmSync(CREDENTIALS, { force: true }));
 
   const address = await chooseAddress(process.env);
   const secrets = ensureSecrets(local('secrets.json'));
-  const backing = await startBackings(secrets.database_password, launch);
-  await progress.step('screens', ensureScreens, (built) => (built ? 'built' : 'up to date'));
+  const [services, screens] = await Promise.allSettled([
+    startBackingServices(secrets.database_password, launch),
+    progress.step('screens', ensureScreens, (built) => (built ? 'built' : 'up to date')),
+    buildBundle(),
+  ]);
+  if (services.status === 'rejected') throw services.reason;
+  if (screens.status === 'rejected') throw screens.reason;
+  const backing = services.value;
   const tls = await progress.step('local certificates', () => ensureLocalTls(local('tls')));
   const environment = serviceEnvironment(process.env, backing, { address, secrets, tls });
   const workspace = await prepareDatabase(environment, launch);
@@ -73,6 +81,14 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
     await Promise.race([tour.catch(failed), shutdown.requested]);
     say('\n  Ctrl-C stops everything. npm start continues with the same data.');
   }
+}
+
+/**
+ * Builds the workflow bundle while the database starts, so that the workers find it. If that fails, the workers build it
+ * and report why.
+ */
+async function buildBundle(): Promise<void> {
+  await workflowBundle(new DefaultLogger('ERROR')).catch(() => {});
 }
 
 async function prepareDatabase(
@@ -96,7 +112,7 @@ async function prepareDatabase(
   return workspace;
 }
 
-process.umask(0o077); // what is kept here is its owner's alone
+process.umask(0o077); // only the owner can read files that are created here
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
@@ -107,5 +123,5 @@ try {
   );
   process.exitCode = 1;
 }
-// Nothing keeps a stopped launcher alive: its resources are closed or closing.
+// Open handles must not keep a stopped launcher alive.
 process.exit();

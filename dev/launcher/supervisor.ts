@@ -1,36 +1,36 @@
-import { inWords, tailOf, type Ending } from '../common/processes.ts';
+import { describeEnding, tailOf, type Ending } from '../common/processes.ts';
 
-/** A child that runs; `stop` ends it in good order. */
+/** A running child process. `stop` shuts it down. */
 export type Child = { pid: number; ended: Promise<Ending>; stop(): Promise<unknown> };
 
-export type Charge<T extends Child> = {
+export type ChildPlan<T extends Child> = {
   name: string;
   logFile: string;
-  /** Starts it; called again, with what ran before, whenever it has ended by itself. */
+  /** Starts the child. Called again when it has exited by itself, with the previous child. */
   start(previous: T | null): Promise<T>;
   /** Called after each start, including the first one. */
   onStarted(child: T): void;
 };
 
-export type Watch<T extends Child> = { current(): T; stop(): Promise<void> };
+export type Supervised<T extends Child> = { current(): T; stop(): Promise<void> };
 
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
-/** After so long a life an end counts as the first one again. */
+/** After this time, in milliseconds, the pauses between restarts begin at the shortest one again. */
 const STEADY_MS = 30_000;
 
 /**
- * Starts a child and keeps it running: an end that nobody asked for is told in a sentence with the tail of its log,
- * and it is started again, after longer and longer pauses when it doesn't last.
- * @throws when the first start fails
+ * Starts a child and restarts it when it exits unexpectedly. Reports this with the end of its log. The pause before a
+ * restart doubles while the child keeps exiting.
+ * @throws if the first start fails
  */
 export async function keepRunning<T extends Child>(
-  charge: Charge<T>,
+  plan: ChildPlan<T>,
   say: (sentence: string) => void,
-): Promise<Watch<T>> {
+): Promise<Supervised<T>> {
   const stopping = Promise.withResolvers<'stopping'>();
-  let child = await charge.start(null);
-  charge.onStarted(child);
+  let child = await plan.start(null);
+  plan.onStarted(child);
 
   const watching = (async () => {
     for (let pause = FIRST_PAUSE_MS; ; ) {
@@ -38,17 +38,17 @@ export async function keepRunning<T extends Child>(
       const ending = await Promise.race([child.ended, stopping.promise]);
       if (ending === 'stopping') return;
       if (Date.now() - began > STEADY_MS) pause = FIRST_PAUSE_MS;
-      say(`${charge.name} ended unexpectedly ${inWords(ending)}. ${lastWords(charge.logFile)}`);
+      say(`${plan.name} ended unexpectedly ${describeEnding(ending)}. ${lastWords(plan.logFile)}`);
       for (let again: T | null = null; again === null; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
         if ((await Promise.race([delay(pause), stopping.promise])) === 'stopping') return;
-        again = await charge.start(child).catch((error: Error) => {
-          say(`${charge.name} could not be restarted: ${error.message}. Retrying …`);
+        again = await plan.start(child).catch((error: Error) => {
+          say(`${plan.name} could not be restarted: ${error.message}. Retrying …`);
           return null;
         });
         if (again !== null) child = again;
       }
-      charge.onStarted(child);
-      say(`${charge.name} was restarted.`);
+      plan.onStarted(child);
+      say(`${plan.name} was restarted.`);
     }
   })();
 
@@ -56,7 +56,7 @@ export async function keepRunning<T extends Child>(
     current: () => child,
     async stop() {
       stopping.resolve('stopping');
-      await watching; // a start in flight comes to its end first, so that nothing is left behind
+      await watching; // waits for a start in progress, so that nothing is left behind
       await child.stop();
     },
   };

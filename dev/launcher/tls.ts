@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 import { loadX509 } from './x509.ts';
 
-/** Paths of PEM files: the certificate authority's certificate, and one for `localhost` with its key. */
+/** Paths of PEM files: the certificate of the authority, and a certificate for `localhost` with its key. */
 export type LocalTls = { ca: string; cert: string; key: string };
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
@@ -12,9 +12,9 @@ const VALID_DAYS = 397;
 const RENEW_DAYS_BEFORE = 30;
 
 /**
- * A certificate for `localhost`, 127.0.0.1 and ::1 in `folder`, signed by a certificate authority of this folder's
- * own. Made when missing or within 30 days of its end; the authority's key is thrown away, so nobody can ever
- * sign another one with it.
+ * Ensures that `folder` contains a certificate for `localhost`, 127.0.0.1 and ::1, signed by an authority for this
+ * folder only. Creates it if it is missing or expires within 30 days. The key of the authority is not stored, so that
+ * nobody can sign another certificate with it.
  */
 export async function ensureLocalTls(folder: string, now = new Date()): Promise<LocalTls> {
   const paths = {

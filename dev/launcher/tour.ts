@@ -24,10 +24,9 @@ export type TourPlan = {
 };
 
 /**
- * Shows a newcomer the main job with nothing faked: a rehearsal task is submitted, its steps are told by the live
- * channel as they happen, and its callback comes in over HTTPS at a receiver of this process, which verifies the
- * signature.
- * @throws a sentence when any of it doesn't happen within a minute
+ * Shows a real task to a new user: submits a rehearsal, prints its steps from the live channel, and receives its
+ * callback over HTTPS with a receiver in this process, which verifies the signature.
+ * @throws Error if this takes longer than a minute
  */
 export async function takeTour(plan: TourPlan): Promise<void> {
   const secrets = new Map<string, string>();
@@ -39,7 +38,7 @@ export async function takeTour(plan: TourPlan): Promise<void> {
     onCallback: callback.resolve,
   });
   const late = Promise.withResolvers<never>();
-  late.promise.catch(() => {}); // awaited below, unless something fails before
+  late.promise.catch(() => {}); // awaited below, unless something else fails first
   const limit = setTimeout(
     () => late.reject(new Error('the task and its callback did not finish within a minute')),
     LIMIT_MS,
@@ -72,14 +71,14 @@ async function followSteps(plan: TourPlan, id: string): Promise<void> {
   const api = createApi(plan.baseUrl, { kind: 'key', key: plan.apiKey });
   const options = { after: 0, patienceMs: LIMIT_MS, onLost: () => {} };
   for await (const event of followRun({ api, id, projectId: plan.projectId }, options)) {
-    const line = inWords(event);
+    const line = lineOf(event);
     if (line !== null) plan.say(line);
     if (event.type === 'run.ended') return;
   }
 }
 
-/** An event as a line; null for what a newcomer need not see. */
-function inWords({ type, data }: FeedEvent): string | null {
+/** Returns the line for an event; null if it is not shown. */
+function lineOf({ type, data }: FeedEvent): string | null {
   const { to, step, duration_ms: took } = dataSchema.parse(data);
   switch (type) {
     case 'state.changed':
@@ -95,7 +94,7 @@ function inWords({ type, data }: FeedEvent): string | null {
   }
 }
 
-/** A request to our own API, with a body by POST. @throws the problem's detail when it is refused */
+/** Calls the API, with POST if there is a body. @throws Error with the problem's detail if the request fails */
 async function call(plan: TourPlan, path: string, body?: unknown): Promise<unknown> {
   const answer = await fetch(plan.baseUrl + path, {
     method: body === undefined ? 'GET' : 'POST',

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { build } from 'vite';
 import { checkout, inCheckout } from '../common/paths.ts';
 
-/** Where the API process finds the built screens. */
+/** The folder from which the API process serves the screens. */
 export const DIST = inCheckout('web', 'dist');
 const STAMP = 'built-from';
 
-/** What the built screens follow from, besides the versions in package-lock.json. */
+/** The sources of the screens. The versions in package-lock.json also count. */
 const SOURCES = [
   'web/**/*.{ts,tsx,css,html,svg,json}',
   'src/domain/**/*.ts',
@@ -17,8 +17,8 @@ const SOURCES = [
 const NOT_SOURCES = /^web\/(dist|\.generated|\.building-)/;
 
 /**
- * Builds the screens if they are missing or older than their sources. Returns whether it built.
- * @throws what the bundler says of a file that it does not understand
+ * Builds the screens if they are missing or older than their sources. Returns whether it has built them.
+ * @throws the error of the bundler
  */
 export async function ensureScreens(): Promise<boolean> {
   const stamp = stampOfSources();
@@ -39,18 +39,18 @@ export async function ensureScreens(): Promise<boolean> {
   return true;
 }
 
-/** In one moment, so that a server beside never finds half of a build. */
+/** Replaces the folder with renames, so that a running server never finds half of a build. */
 function takePlaceOf(place: string, folder: string): void {
   const old = `${folder}-old`;
   try {
     renameSync(place, old);
   } catch {
-    // there was none
+    // there was no earlier build
   }
   try {
     renameSync(folder, place);
   } catch (error) {
-    // Somebody else's build came in between; where it is of the same sources it will do.
+    // Another process has built at the same time. Its result is fine if it has the same sources.
     if (stampOf(place) !== stampOf(folder)) throw error;
   } finally {
     rmSync(old, { recursive: true, force: true });

@@ -3,8 +3,8 @@ import type * as X509 from '@peculiar/x509';
 type Metadata = Map<unknown, unknown>;
 
 /**
- * The library that makes certificates. It stands on a dependency injection that asks for decorator metadata, which
- * the language does not have; the three functions it calls are given to it here, before it is loaded.
+ * Loads the library that creates certificates. Its dependency injection calls three functions for decorator metadata,
+ * which the language does not have. They are defined here before the library is loaded.
  */
 export async function loadX509(): Promise<typeof X509> {
   if (!('getMetadata' in Reflect)) Object.assign(Reflect, metadataFunctions());

@@ -10,9 +10,9 @@ import { forgetUnkilled, readResults, scoresOf, unlistedIn } from './results.ts'
 import { filesBySubject } from './subjects.ts';
 
 /*
- * `npm run mutate`: changes the code that decides, one small change at a time, and runs the fast tests for each.
- * Without words all of that code, with words only these files. The results of other files are kept. The exit code is 1 if a
- * mutant survived that is not listed.
+ * `npm run mutate`: makes small changes to the code that decides, one at a time, and runs the fast tests for each.
+ * Without arguments it changes all of that code, with arguments only these files. The results of other files are kept.
+ * The exit code is 1 if a mutant survived that is not listed.
  */
 const OPTIONS = {
   changed: { type: 'boolean' },
@@ -31,7 +31,7 @@ try {
   process.exitCode = 1;
 }
 
-/** Returns the files that words name; all files if there are none. */
+/** Returns the files that the arguments name; all files if there are none. */
 function filesOf(words: readonly string[]): string[] {
   const all = filesBySubject(checkout).flatMap(({ files }) => files);
   if (words.length === 0) return all;

@@ -156,6 +156,12 @@ function createRunner({ mutate }: Options) {
       all ??= await load(reach.keys());
       const tests = await run(all, /./, false);
       onTest = () => {};
+      const failed = (await run(all, /./, false)).filter(({ status }) => status === FAILED);
+      if (failed.length > 0)
+        return {
+          status: 'error',
+          errorMessage: `These tests pass once but not twice in a process: ${failed.map(({ name }) => name).join('; ')}`,
+        };
       return { status: 'complete', tests, mutantCoverage: instrumented.mutantCoverage };
     },
 

@@ -3,7 +3,7 @@ import { globSync } from 'node:fs';
 /** A group of files that decide something. The report has a score for each. */
 export type Subject = { title: string; files: readonly string[] };
 
-/** What is mutated, as patterns of paths. A file belongs to the first subject that names it. */
+/** The mutated files, as patterns of paths. A file belongs to the first subject with a matching pattern. */
 export const SUBJECTS: readonly Subject[] = [
   {
     title: 'Matching and filters',

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const IMPORT = /\bfrom '(\.[^']+)'/g;
-/** What starts services, processes or browsers. A test that reaches one of these kills no mutants. */
+/** Modules that start services, processes or browsers. A test that imports one of these is not run for mutants. */
 const SERVICES =
   /^(test\/support\/(services|browser|world|service)|dev\/launcher\/.*|dev\/services\/.*)\.ts$/;
 /** Folders of tests about other things than the mutated code; some start programs. */

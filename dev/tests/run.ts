@@ -8,8 +8,8 @@ import { lanesFor, longestFirst, runInLanes } from './lanes.ts';
 import { selectTests, type Suite, testFiles } from './selection.ts';
 
 /*
- * `npm test` and `npm run test:long`: choose test files, start what they need, run them, clean up. The first argument
- * is the suite. The exit code is 0 when every test passed, 1 when one failed, 130 after Ctrl-C.
+ * `npm test` and `npm run test:long`: select test files, start the services, run the files, clean up. The first
+ * argument is the suite. The exit code is 0 if all tests passed, 1 if one failed, and 130 after Ctrl-C.
  */
 const OPTIONS = {
   grep: { type: 'string', short: 'g' },
@@ -42,7 +42,9 @@ try {
   process.exitCode = 1;
 }
 
-/** Those of `chosen` that the changes since a commit affect, the most closely affected first; prints the choice. */
+/**
+ * Returns the files of `chosen` that the changes since a commit affect, the most closely affected first. Prints them.
+ */
 function onlyAffected(chosen: readonly string[], since: string): string[] {
   const changed = changedFiles(checkout, since);
   const affected = affectedTests(changed, repositoryFiles(checkout));

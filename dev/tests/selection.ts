@@ -1,9 +1,11 @@
 import { globSync } from 'node:fs';
 
-/** `fast`: what `npm test` runs. `long`: tests that take long by nature, which `npm run test:long` runs. */
+/**
+ * `fast`: the tests that `npm test` runs. `long`: tests that take long by their nature, which `npm run test:long` runs.
+ */
 export type Suite = 'fast' | 'long';
 
-/** Paths of all test files from the repository's root, sorted. */
+/** The paths of all test files from the root of the repository, sorted. */
 export type TestFiles = Record<Suite, readonly string[]>;
 
 const PATTERNS: Record<Suite, string> = { fast: 'test/**/*.test.ts', long: 'test/**/*.long.ts' };

@@ -8,9 +8,9 @@ import type { Progress } from '../common/progress.ts';
 import { startTemporal } from '../services/temporal.ts';
 import { ensureLocalTls, type LocalTls } from '../launcher/tls.ts';
 
-/** What tests and benchmarks find, as the environment variable `BATON_TEST_SERVICES` carries it (JSON). */
+/** The services for tests and benchmarks, as JSON in the environment variable `BATON_TEST_SERVICES`. */
 export type ServicesForTests = {
-  /** Of PostgreSQL's own database; others stand beside it. */
+  /** The URL of PostgreSQL's own database. Other databases are on the same server. */
   databaseUrl: string;
   temporalAddress: string;
   namespace: string;
@@ -21,15 +21,15 @@ export type ServicesForTests = {
 const PREFIX = 'baton-test-';
 
 /**
- * Brings up PostgreSQL and Temporal for one run, apart from everything else on this machine. `durable` asks for
- * PostgreSQL's production settings, which measurements want and tests don't; `prefix` tells several of them apart.
+ * Starts a separate PostgreSQL and Temporal for one test run. `durable`: with the production settings of PostgreSQL,
+ * for benchmarks. `prefix`: distinguishes services of the same process.
  */
 export async function startTestServices(
   progress: Progress,
   options: { durable: boolean; prefix?: string },
 ): Promise<{ services: ServicesForTests; stop(): Promise<void> }> {
   sweep();
-  // The process id in the name lets a later run see that nobody uses it any more.
+  // The process id in the name shows later runs whether the folder is still in use.
   const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
   chmodSync(folder, 0o711); // PostgreSQL may run as another user
   const cleanUp = () => rmSync(folder, { recursive: true, force: true });
@@ -72,7 +72,7 @@ export async function startTestServices(
   }
 }
 
-/** Removes what runs that were killed outright have left. */
+/** Removes the folders of killed test runs. */
 function sweep(): void {
   for (const name of readdirSync(tmpdir())) {
     const owner = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);

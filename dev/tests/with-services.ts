@@ -4,8 +4,8 @@ import type { Progress } from '../common/progress.ts';
 import { startTestServices } from './services.ts';
 
 /**
- * Runs a program under this Node with PostgreSQL and Temporal around it, then takes them down, also after Ctrl-C.
- * Returns the exit code: that of the program, or 130 after an interruption.
+ * Runs a program with this Node, while PostgreSQL and Temporal are running. Stops them afterwards, also after Ctrl-C.
+ * Returns the exit code of the program, or 130 after an interruption.
  */
 export async function runWithServices(
   words: string[],

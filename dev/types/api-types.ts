@@ -6,8 +6,8 @@ import type { Dependencies } from '../../src/api/dependencies.ts';
 import { openApiDocument } from '../../src/api/http/openapi.ts';
 
 /**
- * The OpenAPI document of the routes with one of these tags, of all where none are named. No service is needed: routes
- * are only described here, and nothing of what they would work with is touched.
+ * Returns the OpenAPI document of the routes with one of these tags; of all routes if there are none. It only describes
+ * the routes, so it needs no service and no dependencies.
  */
 export function describedApi(tags?: readonly string[]) {
   const routes = allRoutes({} as Dependencies);
@@ -22,8 +22,8 @@ export async function typesOf(document: unknown): Promise<string> {
   return astToString(await openapiTS(JSON.stringify(document), { defaultNonNullable: false }));
 }
 
-/** Writes a file that is made from others. It stays untouched where nothing has changed. */
-export function writeMade(file: string, text: string): void {
+/** Writes a generated file if its content has changed. */
+export function writeGenerated(file: string, text: string): void {
   if (textOf(file) === text) return;
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);

@@ -5,20 +5,20 @@ import { join } from 'node:path';
 import { writeClientTypes } from './client-types.ts';
 import { checkout, inCheckout } from '../common/paths.ts';
 
-/* `npm run client`: builds the client package for TypeScript and packs it, ready to be installed or published. */
+/* `npm run client`: builds and packs the client package for TypeScript. */
 
 const SOURCE = inCheckout('clients', 'typescript');
 
 /**
  * Compiles the package into a folder: JavaScript modules and their types.
- * @throws what the compiler says of an error
+ * @throws Error with the output of the compiler
  */
 async function buildClient(folder: string): Promise<void> {
   await writeClientTypes();
   rmSync(folder, { recursive: true, force: true });
   const compiler = inCheckout('node_modules', '@typescript', 'native', 'bin', 'tsc');
   run(process.execPath, [compiler, '-p', SOURCE, '--outDir', folder]);
-  // The compiler leaves the types' imports as they are in the sources, which are not in the package.
+  // The compiler does not change the imports in type files. They name the sources, which are not in the package.
   for (const file of globSync('**/*.d.ts', { cwd: folder })) {
     const path = join(folder, file);
     writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(['"]\.{1,2}\/[^'"]*)\.ts(['"])/g, '$1.js$2'));
@@ -26,8 +26,8 @@ async function buildClient(folder: string): Promise<void> {
 }
 
 /**
- * Builds the package away from the checkout, so that several may do it at once, and packs it.
- * @returns the tarball's path below `folder`
+ * Builds and packs the package outside the checkout, so that several processes may do it at once.
+ * @returns the path of the tarball below `folder`
  */
 export async function packClient(folder: string): Promise<string> {
   const stage = mkdtempSync(join(tmpdir(), 'baton-client-'));
@@ -38,7 +38,7 @@ export async function packClient(folder: string): Promise<string> {
       unknown
     >;
     const { version } = JSON.parse(readFileSync(inCheckout('package.json'), 'utf8')) as { version: string };
-    // Scripts are for the checkout; the version is the service's.
+    // The scripts only work in the checkout. The version is that of the service.
     const published: Record<string, unknown> = { ...description, version };
     delete published['scripts'];
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
@@ -50,7 +50,7 @@ export async function packClient(folder: string): Promise<string> {
   }
 }
 
-/** npm names what it packed in a list, or by the package's name. */
+/** Returns the file name in the output of npm, which is a list or an object with the package name as its key. */
 function fileNameIn(output: unknown): string {
   const [packed] = Object.values(output as Record<string, { filename: string }>);
   if (packed === undefined) throw new Error('npm packed nothing');
@@ -67,7 +67,7 @@ function run(command: string, words: readonly string[], cwd = checkout): string 
 }
 
 if (import.meta.main) {
-  // `dist` is what `npm pack` in the package's folder asks for.
+  // The script that `npm pack` calls in the folder of the package passes `dist`.
   if (process.argv[2] === 'dist') await buildClient(join(SOURCE, 'dist'));
   else console.log(await packClient(process.argv[2] ?? SOURCE));
 }

@@ -3,25 +3,28 @@ import { callbackSchema } from '../../src/domain/tasks/callback-schema.ts';
 import { eventTypeName } from '../../src/domain/webhooks/event-documents.ts';
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
 import { payloadSchema } from '../../src/domain/webhooks/event-schemas.ts';
-import { describedApi, typesOf, writeMade } from './api-types.ts';
+import { describedApi, typesOf, writeGenerated } from './api-types.ts';
 import { inCheckout } from '../common/paths.ts';
 
-/** The routes that the client package speaks to, by their tags. */
+/** The tags of the routes that the client package uses. */
 const TAGS = ['task', 'token', 'event', 'webhook', 'delivery'];
-const HEAD = '/* Made from the schemas of the service by dev/types/client-types.ts. Not kept in git. */\n\n';
+const HEAD = '/* Generated from the schemas of the service by dev/types/client-types.ts. Not in git. */\n\n';
 
 const GENERATED = inCheckout('clients', 'typescript', 'src', 'generated');
 
 /**
- * Writes the types of the client package from the schemas of the service: requests and responses, and the bodies of
+ * Generates the types of the client package from the schemas of the service: requests, responses, and the bodies of
  * callbacks and webhook deliveries.
  */
 export async function writeClientTypes(): Promise<void> {
-  writeMade(`${GENERATED}/api.ts`, HEAD + (await typesOf(describedApi(TAGS))));
-  writeMade(`${GENERATED}/payloads.ts`, HEAD + (await typesOf(payloadDocument())));
+  writeGenerated(`${GENERATED}/api.ts`, HEAD + (await typesOf(describedApi(TAGS))));
+  writeGenerated(`${GENERATED}/payloads.ts`, HEAD + (await typesOf(payloadDocument())));
 }
 
-/** The signed bodies as schemas of a document without paths; the payload of `issue.created` is `IssueCreated`. */
+/**
+ * Returns the schemas of the signed bodies as a document without paths. The payload of `issue.created` is
+ * `IssueCreated`.
+ */
 function payloadDocument() {
   const kinds = EVENT_KINDS.map((kind) => [eventTypeName(kind), payloadSchema(kind)] as const);
   return {

@@ -45,7 +45,7 @@ export type CallbackAttempt = (pending: PendingCallback, signal: AbortSignal) =>
 export const RECHECK_MS = 1_000;
 /**
  * Longest time to start an attempt, in milliseconds. A slower start (a stalled database, a frozen process) is withdrawn
- * before sending: its request would be in flight when others consider it over.
+ * before sending: its request would still be in progress when others consider it over.
  */
 const MAX_START_MS = 1_500;
 
@@ -146,7 +146,7 @@ async function begin(
     attempted_at: clock(),
     retryId,
   };
-  // If the connection breaks, the row may be stored or not. An attempt that nobody sends must not count.
+  // If the connection breaks, the row may be stored or not. An attempt that is never sent must not count.
   const number = await retryOnOutage(async (isAgain) => {
     const find = async () => (isAgain ? await findBegunAttempt(database, id) : null);
     // The first try may also commit while the second one waits for it.
@@ -198,7 +198,8 @@ function attemptEntry(
   };
 }
 
-function endedAttempt(record: AttemptRecord, completedAt: Date, nextAttemptAt: Date | null) {
+/** Returns the recorded end of an attempt. */
+export function endedAttempt(record: AttemptRecord, completedAt: Date, nextAttemptAt: Date | null) {
   return {
     response_status: record.response?.status ?? null,
     response_headers: record.response?.headers ?? null,

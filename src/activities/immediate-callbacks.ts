@@ -5,12 +5,12 @@ import type { CallbackAttempt } from './callback-attempt.ts';
 /** First attempts of callbacks, made by the process that writes the end of the run. */
 export type ImmediateCallbacks = {
   /**
-   * Makes the first attempt of a callback and waits a moment for it. Returns true if nothing is left to do. Otherwise
+   * Makes the first attempt of a callback and waits briefly for it. Returns true if nothing is left to do. Otherwise
    * the activity on the callbacks' queue continues, by the state in the audit log. Never rejects.
    */
   attemptNow(executionId: string): Promise<boolean>;
   /**
-   * Waits a moment for attempts in flight, then aborts them. The activity on the callbacks' queue makes the next
+   * Waits briefly for attempts in progress, then aborts them. The activity on the callbacks' queue makes the next
    * attempt.
    */
   close(): Promise<void>;

@@ -28,7 +28,7 @@ export type RemoteMessage = {
 };
 
 type Work = {
-  /** Null: no message is sent, the existing task is followed. */
+  /** Null: no message is sent, and the existing task is followed. */
   message: RemoteMessage | null;
   task: RemoteTask | null;
   tokens: number | null;
@@ -55,14 +55,15 @@ const MAX_FAILED_POLLS = 10;
 const CANCEL_MS = 5_000;
 /** Length of the id of a task or context, in characters. Temporal could not store longer ones. */
 const MAX_ID_LENGTH = 1_000;
+/** States in which the task waits for its client. */
+const INTERRUPTED = new Set([TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_AUTH_REQUIRED]);
 /** States in which the task does not continue by itself. */
 const RESTING = new Set([
   TaskState.TASK_STATE_COMPLETED,
   TaskState.TASK_STATE_FAILED,
   TaskState.TASK_STATE_CANCELED,
   TaskState.TASK_STATE_REJECTED,
-  TaskState.TASK_STATE_INPUT_REQUIRED,
-  TaskState.TASK_STATE_AUTH_REQUIRED,
+  ...INTERRUPTED,
 ]);
 
 /**
@@ -116,7 +117,11 @@ async function send(
     });
   }
   try {
-    for await (const response of client.sendMessageStream(request, { signal })) onResponse(response);
+    for await (const response of client.sendMessageStream(request, { signal })) {
+      onResponse(response);
+      // Only an end state closes a stream (A2A 1.0, section 3.1.2).
+      if (isInterrupted(progress)) break;
+    }
   } catch (error) {
     signal.throwIfAborted();
     // From here on, polling follows the started task.
@@ -203,6 +208,10 @@ function applyStatus(progress: TaskProgress, status: TaskStatus | undefined, lis
   if (typeof percent === 'number' && percent >= 0 && percent <= 100)
     listener.progress(Math.floor(percent), text);
   else if (text !== '') listener.message(text);
+}
+
+function isInterrupted({ status }: TaskProgress): boolean {
+  return status !== null && INTERRUPTED.has(status.state);
 }
 
 function isAtRest({ reply, status }: TaskProgress): boolean {

@@ -4,12 +4,12 @@ export type Isolation =
   | { kind: 'none' }
   /** As another user. `home`: its HOME instead of the one of this process; null if it can write to that one. */
   | { kind: 'user'; uid: number; gid: number; home: string | null }
-  /** As the same user, in user, process and mount namespaces of its own. `unshare`: the path of that program. */
+  /** As the same user, in separate user, process and mount namespaces. `unshare`: the path of that program. */
   | { kind: 'namespaces'; unshare: string };
 
 export const NO_ISOLATION: Isolation = { kind: 'none' };
 
-/** What is spawned to start a program. */
+/** The command that starts a program. */
 export type SpawnPlan = {
   command: string;
   args: readonly string[];
@@ -25,7 +25,7 @@ const FIRST_PROCESS = '"$@"; exit $?';
 /** A new `/proc` shows only the processes of the namespace. All of them end with the first one. */
 const UNSHARE = '--user --map-current-user --pid --fork --kill-child --mount-proc -- /bin/sh -c'.split(' ');
 
-/** Returns what is spawned to start a program in isolation. */
+/** Returns the command that starts a program in isolation. */
 export function spawnPlanOf(
   { command, args }: { command: string; args: readonly string[] },
   env: Record<string, string>,

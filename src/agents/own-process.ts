@@ -139,7 +139,8 @@ function createLineCutter(longest: number): Transform {
   return new Transform({
     decodeStrings: false,
     transform(chunk: string, _encoding, done) {
-      // Every second part is the end of a line. A carriage return ends one, too: programs draw progress with it.
+      // Every second part is the end of a line. A carriage return also ends a line, since programs use it to draw
+      // progress.
       const parts = chunk.split(/([\r\n])/).map((part, index) => {
         if (index % 2 === 1) {
           room = longest;

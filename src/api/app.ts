@@ -1,5 +1,6 @@
 import Koa from 'koa';
 import type { Dependencies } from './dependencies.ts';
+import { createA2aMiddleware } from './a2a/middleware.ts';
 import { agentRoutes } from './agents/routes.ts';
 import { auditLogRoutes } from './audit-log/routes.ts';
 import { createCodecServer } from './codec/server.ts';
@@ -9,6 +10,7 @@ import { eventTypeRoutes } from './event-types/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { healthRoutes } from './health/routes.ts';
 import { accessLog } from './http/access-log.ts';
+import type { Gate } from './http/admit.ts';
 import { clientAddresses } from './http/client-address.ts';
 import { createAuthentication } from './http/authentication.ts';
 import { errorResponses } from './http/error-responses.ts';
@@ -24,6 +26,8 @@ import { invitationRoutes } from './invitations/routes.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { listenerRoutes } from './listeners/routes.ts';
 import { meRoutes } from './account/me.ts';
+import { createMcpEndpoint } from './mcp/endpoint.ts';
+import { createResourceMetadata } from './mcp/resource-metadata.ts';
 import { memberRoutes } from './members/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
 import { openIdRoutes } from './account/openid/routes.ts';
@@ -34,6 +38,7 @@ import { sessionRoutes } from './account/session/routes.ts';
 import { sessionsRoutes } from './account/sessions.ts';
 import { sourceAddressRoutes } from './source-addresses/routes.ts';
 import { taskRoutes } from './tasks/routes.ts';
+import { createTaskLimits, type TaskLimits } from './tasks/task-limits.ts';
 import { tokenRoutes } from './account/tokens.ts';
 import { createScreens } from './web/screens.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
@@ -42,9 +47,9 @@ import { webhookRoutes } from './webhooks/routes.ts';
 export function createApp(deps: Dependencies): Koa {
   const { clock, rateLimit } = deps;
   const onError = (error: unknown) => deps.log.warn({ err: error }, 'recording credential use failed');
-  const routes = allRoutes(deps);
-  const router = createRouter({
-    routes,
+  const limits = createTaskLimits(deps);
+  const routes = allRoutes(deps, limits);
+  const gate: Gate = {
     authenticate: createAuthentication({ ...deps, onError }),
     idempotency: createIdempotency({ ...deps, keys: createIdempotencyKeys(deps.database), onError }),
     limiters: {
@@ -56,9 +61,9 @@ export function createApp(deps: Dependencies): Koa {
         clock,
       ),
     },
-    stopping: deps.stopping,
-    onResponse: deps.onResponse,
-  });
+  };
+  const { stopping, onResponse } = deps;
+  const router = createRouter({ ...gate, routes, stopping, onResponse });
   const app = new Koa();
   app.use(requestId);
   app.use(requireReadableTarget);
@@ -67,6 +72,9 @@ export function createApp(deps: Dependencies): Koa {
   if (deps.traceRequest) app.use(traceRequests(deps.traceRequest));
   app.use(errorResponses(deps.log));
   app.use(createCodecServer(deps));
+  app.use(createResourceMetadata({ ...deps, ...gate }));
+  app.use(createMcpEndpoint({ ...deps, ...gate, routes }));
+  app.use(createA2aMiddleware({ ...deps, ...gate, limits }));
   app.use(createDocsPages(deps, routes));
   app.use(createScreens({ folder: deps.screensFolder, baseUrl: deps.baseUrl }));
   app.use(router.routes);
@@ -85,9 +93,9 @@ export function createApp(deps: Dependencies): Koa {
 }
 
 /** Returns all routes of the API, in the order of the OpenAPI document. */
-export function allRoutes(deps: Dependencies): Route[] {
+export function allRoutes(deps: Dependencies, limits: TaskLimits = createTaskLimits(deps)): Route[] {
   return [
-    ...taskRoutes(deps),
+    ...taskRoutes(deps, limits),
     ...agentRoutes(deps),
     ...tokenRoutes(deps),
     ...sessionRoutes(deps),

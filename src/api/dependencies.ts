@@ -35,6 +35,8 @@ export type Dependencies = {
   /** Maximum number of webhooks of a workspace. */
   webhooksPerWorkspace: number;
   tokens: Tokens;
+  /** The identity provider whose tokens are accepted in addition to our own; null if none is configured. */
+  tokenIssuer: string | null;
   /** Returns the statistics of the live channel; null if this process does not serve it. */
   channelStatistics: () => ChannelMetrics | null;
   log: Logger;

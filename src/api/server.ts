@@ -19,6 +19,7 @@ import { deleteOldKeys } from '../database/tasks/idempotency.ts';
 import { createKeyCache } from '../database/people/key-cache.ts';
 import { findActiveKey } from '../database/people/keys.ts';
 import { startNotifications } from '../database/common/notifications.ts';
+import { createDeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { createAddressGuard, createAddressSet } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
 import { responseHeaders } from '../security/response-headers.ts';
@@ -93,7 +94,12 @@ export async function bootstrap(
   const deliveryControl = createDeliveryControl({ client, taskQueue });
   const inTrace = telemetry.tracing?.within;
   const runStarter = createRunStarter(control, log);
-  const groupStarter = createGroupStarter({ database, control: deliveryControl, inTrace, log });
+  const groupStarter = createGroupStarter({
+    store: createDeliveryStore(database),
+    control: deliveryControl,
+    inTrace,
+    log,
+  });
   opening.defer(runStarter.close);
   opening.defer(groupStarter.close);
   const batcher = createBatcher(createGroupStore({ database, starter: groupStarter, clock }), inTrace);
@@ -183,6 +189,7 @@ function settingsOf(configuration: Configuration, port: number, clock: () => Dat
     passwordAttempts: createPasswordAttempts(clock),
     openId: openIdOf(configuration, port, clock),
     codec: codecOf(configuration),
+    tokenIssuer: configuration.identityProvider?.issuer ?? null,
     sourceAddresses: configuration.sourceAddresses,
     trustedProxies: createAddressSet(configuration.trustedProxies),
   };

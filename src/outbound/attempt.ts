@@ -118,7 +118,7 @@ async function send(
   if (reused !== null) {
     const done = await exchangeOn(reused);
     if (!done.wasClosedUnanswered) return done;
-    // The receiver has probably closed the idle connection while the request was on its way. It detects a repeat by its
+    // The receiver has probably closed the idle connection while the request was in transit. It detects a repeat by its
     // id, so the request may be repeated (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
     progress.reconnected = true;
     progress.stage = 'connection';

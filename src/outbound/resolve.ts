@@ -33,7 +33,7 @@ export async function allowedAddresses(
   if (allowed.length > 0) return allowed;
   if (refusal === undefined || refusal.allowed)
     throw new OutboundFailure('lookup_failed', 'The host name has no address');
-  // The addresses of internal names are not for everybody who can set a URL.
+  // Not everybody who can set a URL may learn the addresses of internal names.
   const why = isIP(hostname) === 0 ? `the name resolves to ${refusal.kind}` : refusal.reason;
   throw new OutboundFailure('address_refused', `Address not allowed: ${why}`);
 }

@@ -64,7 +64,7 @@ export function withoutSignatures(headers: Headers): Headers {
 }
 
 /** The parts of a response that are stored and shown. */
-type Shown = { headers: Record<string, string> | null; body: string | null };
+export type Shown = { headers: Record<string, string> | null; body: string | null };
 
 /** Shorter values would also match ordinary text. */
 const SHORTEST_MASKED = 6;
@@ -80,11 +80,12 @@ export function withoutRepeatedSignatures(response: Shown, sent: Headers): Shown
   // Without the algorithm or version in front.
   return withoutValues(
     response,
-    values.map((value) => value.replace(/^(sha256=|v1,)/, '')),
+    values.map((value) => value.replace(/^(?:sha256=|v1,)/, '')),
   );
 }
 
-function withoutValues({ headers, body }: Shown, values: readonly string[]): Shown {
+/** Returns a response with these values masked, also where JSON repeats them. */
+export function withoutValues({ headers, body }: Shown, values: readonly string[]): Shown {
   const hidden = values
     .filter((value) => value.length >= SHORTEST_MASKED)
     .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]);

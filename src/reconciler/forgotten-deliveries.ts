@@ -1,15 +1,9 @@
 import type { Logger } from 'pino';
-import { renewGroup } from '../database/common/renewed-groups.ts';
 import type { Database } from '../database/database.ts';
-import {
-  listForgottenBacklogs,
-  markRetriesStarted,
-  listUnstartedRetries,
-} from '../database/webhooks/dispatch.ts';
-import { listUnfinishedGroups, listUnstartedGroups, markGroupsStarted } from '../database/webhooks/events.ts';
-import { listOverdueRetries, markMadeRetries } from '../database/webhooks/scheduled-retries.ts';
-import { listWebhooksWithWaiting, holdOrCancelWaiting } from '../database/webhooks/waiting-deliveries.ts';
+import { cancelForgottenTests } from '../database/webhooks/deliveries.ts';
+import type { DeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { listUnmailedOccasions } from '../database/people/notices.ts';
+import { TEST_DRAFT_MS } from '../domain/common/limits.ts';
 import { countNextGroups, type StoredGroup } from '../domain/webhooks/dispatch-batches.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
 import type { RunInspector } from './run-inspector.ts';
@@ -20,11 +14,15 @@ import { forEachRow } from './rows.ts';
  * Dependencies of the functions that continue work of webhooks, if a process died between the database and Temporal.
  */
 export type DeliveryDependencies = {
-  database: Database;
+  store: DeliveryStore;
   deliveryControl: DeliveryControl;
   clock: () => Date;
   log: Logger;
   onAction?: ((action: ReconcilerAction) => void) | undefined;
+};
+
+type WithDatabase<Name extends keyof DeliveryDependencies> = Pick<DeliveryDependencies, Name> & {
+  database: Database;
 };
 
 /** Time for the process that stored the work to start it itself, in milliseconds. */
@@ -35,6 +33,8 @@ const BACKLOG_MS = 15_000;
 const NOTICE_MS = 3_600_000;
 /** Time in which the workflow of a scheduled retry starts it, in milliseconds. */
 const OVERDUE_MS = 60_000;
+/** Time in which the process that stored a test has sent or cancelled it, in milliseconds. */
+const TEST_MS = 3 * 60_000;
 const BATCH = 500;
 /** Maximum number of batches of groups in a turn. */
 const ROUNDS = 20;
@@ -55,7 +55,7 @@ const GROUPS = 100;
  * Starts groups of events that were stored but not started: their process died in between, or Temporal was unavailable.
  */
 export async function startUnstartedGroups({
-  database,
+  store,
   deliveryControl,
   clock,
   log,
@@ -64,7 +64,7 @@ export async function startUnstartedGroups({
   const since = { before: before(clock, IN_PROGRESS_MS), handedBefore: before(clock, UNCLAIMED_MS) };
   const start = async (ids: readonly [string, ...string[]]): Promise<void> => {
     await deliveryControl.dispatch(ids);
-    await markGroupsStarted(database, ids);
+    await store.markGroupsStarted(ids);
     for (const _ of ids) onAction?.('group_started');
     log.warn(
       { groups: ids.length, first: ids[0] },
@@ -72,7 +72,7 @@ export async function startUnstartedGroups({
     );
   };
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const groups = await listUnstartedGroups(database, since, BATCH);
+    const groups = await store.listUnstartedGroups(since, BATCH);
     await forEachRow(batchesOf(groups), String, async (ids) => {
       if (ids.length === 1) await start(ids);
       // A group that cannot be started must not hold back the others.
@@ -97,13 +97,13 @@ function* batchesOf(groups: readonly StoredGroup[]): Generator<[string, ...strin
  * recorded is not sent again.
  */
 export async function regroupStuckEvents({
-  database,
+  store,
   engine,
   clock,
   log,
 }: DeliveryDependencies & { engine: Pick<RunInspector, 'hasOpenDispatch'> }): Promise<void> {
   const since = { unclaimed: before(clock, UNCLAIMED_MS), claimed: before(clock, ABANDONED_MS) };
-  const groups = await listUnfinishedGroups(database, since, GROUPS);
+  const groups = await store.listUnfinishedGroups(since, GROUPS);
   await forEachRow(
     groups,
     ({ id }) => id,
@@ -111,7 +111,7 @@ export async function regroupStuckEvents({
       const from = new Date(createdAt.getTime() - LONGEST_DISPATCH_MS);
       if (await engine.hasOpenDispatch({ from, until: new Date(startedAt.getTime() + CLOCK_SKEW_MS) }))
         return;
-      await renewGroup(database, id);
+      await store.renewGroup(id);
       log.warn(
         { group_id: id },
         'moved the events of a group that nothing dispatched any more to a new group',
@@ -122,20 +122,20 @@ export async function regroupStuckEvents({
 
 /** Starts retries of deliveries whose failure was recorded, but whose workflow is not known to exist. */
 export async function startUnstartedRetries({
-  database,
+  store,
   deliveryControl,
   clock,
   log,
   onAction,
 }: DeliveryDependencies): Promise<void> {
-  const deliveries = await listUnstartedRetries(database, before(clock, IN_PROGRESS_MS), BATCH);
+  const deliveries = await store.listUnstartedRetries(before(clock, IN_PROGRESS_MS), BATCH);
   await forEachRow(
     deliveries,
     ({ id }) => id,
     async ({ id, generation, due }) => {
       const schedule = { deliveryId: id, generation };
       await deliveryControl.startRetries(schedule, due.getTime() - clock().getTime());
-      await markRetriesStarted(database, schedule);
+      await store.markRetriesStarted(schedule);
       onAction?.('retry_started');
       log.warn({ delivery_id: id }, 'started the retries of a delivery after its worker was interrupted');
     },
@@ -144,16 +144,16 @@ export async function startUnstartedRetries({
 
 /** Starts scheduled retries that are overdue and have no open workflow. */
 export async function startOverdueRetries({
-  database,
+  store,
   deliveryControl,
   clock,
   log,
   onAction,
 }: DeliveryDependencies): Promise<void> {
   const due = before(clock, OVERDUE_MS);
-  await markMadeRetries(database, due);
+  await store.markMadeRetries(due);
   await forEachRow(
-    await listOverdueRetries(database, due, BATCH),
+    await store.listOverdueRetries(due, BATCH),
     ({ token }) => token,
     async ({ deliveryId, token, attempts }) => {
       const input = { deliveryId, trigger: 'manual', token, attempts, scheduled: true } as const;
@@ -165,19 +165,37 @@ export async function startOverdueRetries({
 }
 
 /** Holds or cancels deliveries that still wait for a disabled or deleted webhook, because a process died. */
-export async function holdOrCancelLeftovers({ database }: DeliveryDependencies): Promise<void> {
-  const webhooks = await listWebhooksWithWaiting(database, BATCH);
-  await forEachRow(webhooks, String, (webhookId) => holdOrCancelWaiting(database, webhookId));
+export async function holdOrCancelLeftovers({ store }: Pick<DeliveryDependencies, 'store'>): Promise<void> {
+  const webhooks = await store.listWebhooksWithWaiting(BATCH);
+  await forEachRow(webhooks, String, (webhookId) => store.holdOrCancelWaiting(webhookId));
+}
+
+/**
+ * Cancels tests whose process died before it started or cancelled them. A test without a result is cancelled after less
+ * than a minute.
+ */
+export async function cancelTestsOfDeadProcesses({
+  database,
+  clock,
+  log,
+}: WithDatabase<'clock' | 'log'>): Promise<void> {
+  const span = {
+    draftedAfter: before(clock, 2 * TEST_DRAFT_MS),
+    storedBefore: before(clock, TEST_MS),
+    now: clock(),
+  };
+  const tests = await cancelForgottenTests(database, span);
+  if (tests > 0) log.warn({ tests }, 'cancelled test deliveries after their process was interrupted');
 }
 
 /** Starts backlogs that have waited too long. An active one is only signalled again. */
 export async function restartBacklogs({
-  database,
+  store,
   deliveryControl,
   clock,
   onAction,
 }: DeliveryDependencies): Promise<void> {
-  const webhooks = await listForgottenBacklogs(database, before(clock, BACKLOG_MS), BATCH);
+  const webhooks = await store.listForgottenBacklogs(before(clock, BACKLOG_MS), BATCH);
   await forEachRow(webhooks, String, async (webhookId) => {
     await deliveryControl.drainBacklog(webhookId);
     onAction?.('backlog_drained');
@@ -192,7 +210,7 @@ export async function startUnsentNotices({
   database,
   deliveryControl,
   clock,
-}: DeliveryDependencies): Promise<void> {
+}: WithDatabase<'deliveryControl' | 'clock'>): Promise<void> {
   const span = { after: before(clock, NOTICE_MS), before: before(clock, IN_PROGRESS_MS) };
   // For notices that are being mailed, or need no mail, the workflow exists already. Then this does nothing.
   await forEachRow(

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { listCallbackRetries } from '../database/tasks/callbacks.ts';
+import { claimDuePushes, releasePush } from '../database/tasks/push.ts';
 import { recordChangeOfView } from '../database/tasks/feed.ts';
 import {
   findOpenRuns,
@@ -24,6 +25,7 @@ import {
   applyEnginePause,
   type UnrecordedChange,
 } from '../domain/tasks/engine-changes.ts';
+import { PUSH_CLAIM_MS } from '../domain/common/limits.ts';
 import { isTerminal, isReportedByCallback } from '../domain/tasks/task-states.ts';
 import { runToStart, type TaskControl } from '../temporal/task-control.ts';
 import type { RunChange } from '../domain/tasks/run-change.ts';
@@ -53,6 +55,7 @@ export const RECONCILER_ACTIONS = [
   'pause_repaired',
   'end_noted',
   'callback_started',
+  'push_started',
   'group_started',
   'retry_started',
   'scheduled_retry_started',
@@ -159,6 +162,29 @@ export async function startUnstartedCallbackRetries(dependencies: Dependencies):
   });
 }
 
+/** Starts to send push notifications of events that were not sent. */
+export async function startPushes(dependencies: Dependencies): Promise<void> {
+  const { database, control, clock, onAction } = dependencies;
+  const now = clock();
+  const until = new Date(now.getTime() + PUSH_CLAIM_MS);
+  const due = await claimDuePushes(database, { now, until, limit: BATCH });
+  const executionIdOf = ({ executionId }: { executionId: string }) => executionId;
+  await forEachRow(
+    due,
+    executionIdOf,
+    async (push) => {
+      const outcome = await control.sendPushes(push).catch(async (error: unknown) => {
+        await releasePush(database, push);
+        throw error;
+      });
+      if (outcome === 'started') onAction?.('push_started');
+      // The workflow may be ending without this event. If it is not, it extends the claim with its next attempt.
+      else await releasePush(database, push);
+    },
+    CONCURRENT_STARTS,
+  );
+}
+
 function idOf({ id }: { id: string }): string {
   return id;
 }
@@ -211,10 +237,10 @@ async function recordPause(dependencies: Dependencies, id: string, known?: Engin
   if (state.kind !== 'paused') return;
   const isNoted = await changeRun(dependencies, id, async (row) => {
     if (row.engine_paused_at && row.state === 'paused') return null;
-    if (row.engine_paused_at?.getTime() !== state.pausedAt.getTime()) {
-      await recordEnginePause(database, id, state.pausedAt);
-    }
-    return applyEnginePause(viewOfRow(row), state.by, state.pausedAt, state.reason);
+    const change = applyEnginePause(viewOfRow(row), state.by, state.pausedAt, state.reason);
+    // A run that Baton has paused already has no change to write the pause with.
+    if (change === null) await recordEnginePause(database, id, state.pausedAt);
+    return change;
   });
   if (isNoted === null) return;
   dependencies.onAction?.('pause_noted');

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { Client as PostgresClient } from 'pg';
+import { createDeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { deleteOldRequests, deleteAbandonedListeners } from './abandoned-listeners.ts';
 import {
   startUnstartedGroups,
@@ -9,6 +10,7 @@ import {
   startUnstartedRetries,
   holdOrCancelLeftovers,
   startOverdueRetries,
+  cancelTestsOfDeadProcesses,
   type DeliveryDependencies,
 } from './forgotten-deliveries.ts';
 import {
@@ -18,6 +20,7 @@ import {
   repairPauses,
   startUnsentCallbacks,
   signalPauses,
+  startPushes,
   startUnstartedRuns,
   startUnstartedCallbackRetries,
   sweep,
@@ -36,13 +39,14 @@ const SIGN_OF_LIFE_MS = 3_000;
 const LOCK_EXPIRY_MS = 15_000;
 
 type ReconcilerDependencies = Dependencies &
-  DeliveryDependencies & {
+  Omit<DeliveryDependencies, 'store'> & {
     databaseUrl: string;
     /** Called after each turn of this process; `failed` also if slow parts have failed since the last one. */
     onTurn?: ((outcome: 'done' | 'failed') => void) | undefined;
   };
 
-type Part = (dependencies: ReconcilerDependencies) => Promise<void>;
+type PartDependencies = ReconcilerDependencies & Pick<DeliveryDependencies, 'store'>;
+type Part = (dependencies: PartDependencies) => Promise<void>;
 
 /** The parts of each turn. */
 const PARTS: readonly Part[] = [
@@ -53,10 +57,11 @@ const PARTS: readonly Part[] = [
   startUnstartedRuns,
   startUnstartedGroups,
   startUnstartedRetries,
+  startPushes,
   deleteAbandonedListeners,
 ];
 
-/** The slow parts, every {@link SWEEP_EVERY_MS} beside the turns. */
+/** The slow parts, which run every {@link SWEEP_EVERY_MS}, concurrently with the turns. */
 const SWEEP_PARTS: readonly Part[] = [
   sweep,
   startUnsentCallbacks,
@@ -65,6 +70,7 @@ const SWEEP_PARTS: readonly Part[] = [
   holdOrCancelLeftovers,
   restartBacklogs,
   startOverdueRetries,
+  cancelTestsOfDeadProcesses,
   startUnsentNotices,
   removeExpired,
   deleteOldRequests,
@@ -78,7 +84,8 @@ export type Reconciler = { stop(): Promise<void> };
  * fails is logged and does not stop the others. The next turn tries it again. If the connection breaks, or the process
  * or its machine hangs for {@link LOCK_EXPIRY_MS}, another process gets the lock.
  */
-export function startReconciler(dependencies: ReconcilerDependencies): Reconciler {
+export function startReconciler(given: ReconcilerDependencies): Reconciler {
+  const dependencies = { ...given, store: createDeliveryStore(given.database) };
   const { log, databaseUrl } = dependencies;
   const stopping = new AbortController();
   let lock: PostgresClient | null = null;
@@ -106,12 +113,12 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   /** Does the parts one after another. */
   async function doParts(
     parts: readonly Part[],
-    given: ReconcilerDependencies,
+    shared: PartDependencies,
   ): Promise<'done' | 'failed' | 'stopped'> {
     let outcome: 'done' | 'failed' = 'done';
     for (const part of parts) {
       if (stopping.signal.aborted) return 'stopped';
-      await part(given).catch((error: unknown) => {
+      await part(shared).catch((error: unknown) => {
         outcome = 'failed';
         log.warn({ err: error, part: part.name }, 'reconciler turn failed');
       });

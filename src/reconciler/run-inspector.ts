@@ -124,10 +124,10 @@ export function createRunInspector({
     },
 
     /**
-     * Repairs a run that was paused in the Web UI while a workflow task waited for a worker. Temporal then writes the
-     * failure of a task that never started, and the SDK cannot read a history that contains one: after the pause each
-     * workflow task fails. A reset to this event leaves the failure out and keeps everything else, also later signals.
-     * Returns whether it was repaired.
+     * Repairs a run that was paused in the Web UI while a workflow task waited for a worker. Temporal then records the
+     * failure of a task that never started. The SDK cannot read such a history, so after the pause each workflow task
+     * fails. A reset to this event removes the failure and keeps everything else, also later signals. Returns whether
+     * the run was repaired.
      */
     async repairAfterPause(executionId: string): Promise<boolean> {
       const handle = client.workflow.getHandle(executionId);
@@ -150,7 +150,7 @@ export function createRunInspector({
       return true;
     },
 
-    /** Starts the workflow that sends a callback apart from its run. Does nothing if it was started before. */
+    /** Starts the separate workflow that sends the callback of a run. Does nothing if it was started before. */
     async startCallback(executionId: string): Promise<void> {
       try {
         await within(() =>

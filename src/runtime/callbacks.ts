@@ -1,5 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { createCallbackAttempt, type CallbackAttempt } from '../activities/callback-attempt.ts';
+import {
+  createCallbackAttempt,
+  type CallbackAttempt,
+  type CallbackDependencies,
+} from '../activities/callback-attempt.ts';
 import { createImmediateCallbacks, type ImmediateCallbacks } from '../activities/immediate-callbacks.ts';
 import { callbackSecretContext, type Sealing } from '../security/sealing.ts';
 import { createCallbackMetrics } from '../telemetry/event-metrics.ts';
@@ -8,9 +12,14 @@ import type { Foundation } from './foundation.ts';
 import { outgoingTraces } from './tracing.ts';
 
 /** Sends the callbacks of runs that ended in this process. */
-export type Callbacks = { attempt: CallbackAttempt; callBack: ImmediateCallbacks['attemptNow'] };
+export type Callbacks = {
+  /** For everything else that is sent like a callback. */
+  dependencies: CallbackDependencies;
+  attempt: CallbackAttempt;
+  callBack: ImmediateCallbacks['attemptNow'];
+};
 
-/** Opens the client that sends callbacks. Closing waits a moment for running attempts, then aborts them. */
+/** Opens the client that sends callbacks. Closing waits briefly for attempts in progress, then aborts them. */
 export function openCallbacks(
   closing: AsyncDisposableStack,
   { configuration, database, telemetry, log }: Foundation,
@@ -19,7 +28,7 @@ export function openCallbacks(
   const sender = outboundClientOf(configuration);
   closing.defer(() => sender.close());
   const metrics = telemetry.registry && createCallbackMetrics(telemetry.registry);
-  const attempt = createCallbackAttempt({
+  const dependencies: CallbackDependencies = {
     database,
     sender,
     openSecret: (sealed, executionId) => sealing.open(sealed, callbackSecretContext(executionId)),
@@ -35,8 +44,9 @@ export function openCallbacks(
         'callback attempt failed',
       );
     },
-  });
+  };
+  const attempt = createCallbackAttempt(dependencies);
   const atOnce = createImmediateCallbacks({ database, attempt });
   closing.defer(() => atOnce.close());
-  return { attempt, callBack: atOnce.attemptNow };
+  return { dependencies, attempt, callBack: atOnce.attemptNow };
 }

@@ -467,7 +467,7 @@ function mailOf(values: z.infer<typeof environmentSchema>): Configuration['mail'
 function identityProviderOf(values: z.infer<typeof environmentSchema>): IdentityProvider | null {
   const { JWKS_URL: jwksUrl, JWT_ISSUER: issuer, JWT_AUDIENCE: audience } = values;
   if (jwksUrl === undefined) return null;
-  // Without both, any token that the provider has signed for anybody would be accepted.
+  // Without both, every token of the provider would be accepted, whatever service it was issued for.
   if (issuer === undefined) throw new ConfigurationError('JWT_ISSUER is missing: JWKS_URL requires it.');
   if (audience === undefined) throw new ConfigurationError('JWT_AUDIENCE is missing: JWKS_URL requires it.');
   return {

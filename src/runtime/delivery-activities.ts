@@ -1,14 +1,11 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { createAttempts, type EngineTime } from '../activities/deliveries/attempts.ts';
-import { createDispatchActivities } from '../activities/deliveries/dispatch.ts';
-import { createWebhookLoader } from '../activities/deliveries/webhook-loader.ts';
+import type { EngineTime } from '../activities/deliveries/attempts.ts';
 import { createAttemptLimiter } from '../activities/deliveries/attempt-limiter.ts';
-import { createResultRecorder } from '../activities/deliveries/result-recorder.ts';
+import { createDeliveryActivities } from '../activities/deliveries/delivery-activities.ts';
 import { createRelay } from '../activities/deliveries/relay.ts';
-import { createRetryActivities } from '../activities/deliveries/retries.ts';
 import { startNotifications } from '../database/common/notifications.ts';
-import { holdOrCancelWaiting } from '../database/webhooks/waiting-deliveries.ts';
+import { createDeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { OutboundFailure } from '../outbound/failure.ts';
 import { SealError, webhookSecretContext, type Sealing } from '../security/sealing.ts';
 import { createDeliveryMetrics } from '../telemetry/event-metrics.ts';
@@ -36,35 +33,25 @@ export async function openDeliveries(
   const sender = outboundClientOf(configuration);
   closing.defer(() => sender.close());
   const control = createDeliveryControl({ client, taskQueue: configuration.taskQueue });
-  const webhookLoader = createWebhookLoader(database);
-  const recorder = createResultRecorder(database, ({ webhookId, at }) => {
-    metrics?.onDisabled();
-    log.warn({ webhook_id: webhookId, disabled_at: at }, 'webhook disabled after repeated failures');
-    // Not awaited: results of other webhooks must not wait. The reconciler holds what is left after an error.
-    holdOrCancelWaiting(database, webhookId).catch((error: unknown) =>
-      log.warn({ err: error, webhook_id: webhookId }, 'holding deliveries failed; will retry'),
-    );
-    // The reconciler retries a failed start.
-    control
-      .notify({ webhookId, disabledAt: at.toISOString() })
-      .catch((error: unknown) => log.warn({ err: error }, 'notifying admins failed; will retry'));
-  });
   const relay = createRelay({
     database,
     notifications,
     onError: (error) => log.warn({ err: error }, 'deleting a relayed request failed; will retry later'),
   });
-  const attempt = createAttempts({
-    database,
-    webhookLoader,
+  return createDeliveryActivities({
+    store: createDeliveryStore(database),
+    control,
+    engineTime,
     limiter: createAttemptLimiter(limitsOf(configuration)),
-    recorder,
     sender,
     relay,
     openSecret: secretOpener(sealing, log),
-    control,
-    onError: (error, what, deliveryId) => log.warn({ err: error, delivery_id: deliveryId }, what),
     traces: outgoingTraces(telemetry.tracing),
+    onError: (error, what, ids) => log.warn({ err: error, ...ids }, what),
+    onDisabled({ webhookId, at }) {
+      metrics?.onDisabled();
+      log.warn({ webhook_id: webhookId, disabled_at: at }, 'webhook disabled after repeated failures');
+    },
     onAttempt(made) {
       metrics?.onDeliveryAttempt(made);
       if (made.succeeded) return;
@@ -75,10 +62,6 @@ export async function openDeliveries(
       );
     },
   });
-  return {
-    ...createDispatchActivities({ database, webhookLoader, attempt, control, engineTime }),
-    ...createRetryActivities({ database, attempt, engineTime }),
-  };
 }
 
 /** Returns the function that opens secrets of webhooks. Its errors end the attempt; the log gives the key. */

@@ -16,10 +16,10 @@ const PROTECTION = ['--disable-sigusr1', '--no-global-search-paths'];
 
 /**
  * Hides the environment and the memory of this process from programs of agents, if they run as the same user and could
- * read them: it starts again with a copy of Node whose file cannot be read. Linux makes such a process "not dumpable"
- * (execve(2), prctl(2)): only root can read its environment and memory, or trace it. Does nothing where this is not
- * needed or not possible; then the log says what programs can read. Returns the isolation of programs if it had to be
- * chosen to find this out.
+ * read them. The process starts again with a copy of Node whose file cannot be read. Linux makes such a process "not
+ * dumpable" (execve(2), prctl(2)): only root can read its environment and memory, or trace it. Does nothing if this is
+ * not needed or not possible; then the log says what programs can read. Returns the isolation of programs if it had to
+ * be chosen to find this out.
  * @throws ConfigurationError and errors of the catalogue
  */
 export async function hideProcess({

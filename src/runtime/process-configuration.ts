@@ -4,9 +4,9 @@ import { readConfiguration, type Configuration, type SECRET_VARIABLES } from './
 export type ProcessName = 'api' | 'gateway' | 'task-worker' | 'delivery-worker';
 type SecretVariable = (typeof SECRET_VARIABLES)[number];
 
-/** What a gateway knows. */
+/** The configuration of a gateway, without the secrets that it does not need. */
 export type GatewayConfiguration = Omit<Configuration, 'sealingKeys'>;
-/** What a worker knows. */
+/** The configuration of a worker, without the secrets that it does not need. */
 export type WorkerConfiguration = Omit<Configuration, 'tokenKeys'>;
 
 type ConfigurationOf = {

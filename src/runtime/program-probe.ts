@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { spawnPlanOf, type Isolation } from '../agents/isolation.ts';
 import { SECRET_VARIABLES } from './configuration.ts';
 
-/** What a program of an agent could read of the processes of this machine. */
+/** The processes of this machine that a program of an agent could read. */
 export type Exposure = {
   /** Whether it could read the environment of this process, and so perhaps its memory. */
   own: boolean;

@@ -5,7 +5,7 @@ import { collectProcessMetrics } from '../telemetry/process-metrics.ts';
 import { createRegistry, type Registry } from '../telemetry/registry.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 
-/** The telemetry of a process; null where it is off. */
+/** The telemetry of a process; null if it is off. */
 export type Telemetry = {
   registry: Registry | null;
   tracing: Tracing | null;

@@ -36,7 +36,7 @@ const GRACE = '5 s';
 /** After this, another worker takes over the workflows that an abandoned worker held. */
 const ABANDONED = '5 s';
 
-/** Prepares the workers of a process. They are shut down side by side with `closing`. */
+/** Prepares the workers of a process. `closing` shuts them down concurrently. */
 export function openWorkers(
   closing: AsyncDisposableStack,
   { configuration: { taskQueue, version }, telemetry: { tracing } }: Foundation,

@@ -51,6 +51,11 @@ export function webhookSecretContext(webhookId: string): string {
   return `webhooks.secret:${webhookId}`;
 }
 
+/** Returns the context of the secrets of the push notifications of a run to one address. */
+export function pushSecretsContext({ executionId, id }: { executionId: string; id: string }): string {
+  return `push_configs.secrets:${executionId}:${id}`;
+}
+
 /** Returns the context of the stored response of an idempotency key; `scope` is the id of its project. */
 export function storedResponseContext({ scope, key }: { scope: string; key: string }): string {
   return `idempotency_keys.answer:${scope}:${key}`;

@@ -118,13 +118,14 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     },
 
     /**
-     * Starts an attempt outside the schedule, now or after `delayMs`. `token` is the id of the request.
+     * Starts an attempt outside the schedule, now or after `delayMs`. `token` is the id of the request. Returns `known` if
+     * it was started before.
      * @throws EngineUnavailable | EngineUncertain
      */
-    async attempt(input: AttemptInput, delayMs = 0): Promise<void> {
+    async attempt(input: AttemptInput, delayMs = 0): Promise<'started' | 'known'> {
       const priority = { priorityKey: PRIORITIES.attempt };
       const options = { priority, ...(delayMs > 0 ? { startDelay: Math.round(delayMs) } : {}) };
-      await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, options);
+      return await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, options);
     },
 
     /**

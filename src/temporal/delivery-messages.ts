@@ -13,7 +13,7 @@ export const BACKLOG_SIGNAL = 'more';
 
 /**
  * Groups of events, oldest first; the events themselves stay in the database. `groupId` is the first of `groupIds`:
- * versions before these dispatch only this one.
+ * workers of previous versions dispatch only this one.
  */
 export type DispatchInput = { groupId: string; groupIds?: string[] };
 /** The backlog of one webhook. */
@@ -54,8 +54,8 @@ export const notifyWorkflowId = (input: NotifyInput): string =>
 export const retentionScheduleId = (taskQueue: string): string => `${taskQueue}-retention`;
 
 /**
- * Priorities of workflows and their activities in Temporal's task queue: 1 comes first, 3 is the default. A thousand manual
- * retries of one workspace must not delay the events of another one, and somebody waits for the response to a test.
- * Servers before 1.28 ignore them.
+ * Priorities of workflows and their activities in Temporal's task queue: 1 comes first, 3 is the default. A thousand
+ * manual retries of one workspace must not delay the events of another one, and a person waits for the response to a
+ * test. Servers before 1.28 ignore them.
  */
 export const PRIORITIES = { dispatch: 2, test: 2, retries: 3, attempt: 4, backlog: 4 } as const;

@@ -15,9 +15,12 @@ import {
   continueSignal,
   detailQuery,
   pauseSignal,
+  PUSH_WORKFLOW,
+  pushWorkflowId,
   TASK_RUN_WORKFLOW,
   taskQueues,
   type CallbackRetry,
+  type Push,
   type TaskRunInput,
 } from './task-messages.ts';
 
@@ -220,21 +223,16 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
      * @throws EngineUnavailable | EngineUncertain
      */
     async retryCallback(retry: CallbackRetry): Promise<'started' | 'known'> {
-      const options = {
-        workflowId: callbackRetryWorkflowId(retry),
-        taskQueue: taskQueues(taskQueue).runs,
-        args: [retry],
-        // The row decides whether an attempt is made. If it still waits for one, the workflow was terminated, or the
-        // database was restored.
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
-      };
-      try {
-        await within(CALL_LIMIT_MS, () => client.workflow.start(CALLBACK_RETRY_WORKFLOW, options));
-        return 'started';
-      } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) return 'known';
-        throw startFailure(error);
-      }
+      return await startSending(CALLBACK_RETRY_WORKFLOW, callbackRetryWorkflowId(retry), retry);
+    },
+
+    /**
+     * Starts to send the push notifications of a run to one address. Does nothing if the workflow is running, and then
+     * returns `known`.
+     * @throws EngineUnavailable | EngineUncertain
+     */
+    async sendPushes(push: Push): Promise<'started' | 'known'> {
+      return await startSending(PUSH_WORKFLOW, pushWorkflowId(push), push);
     },
 
     /**
@@ -276,6 +274,24 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       }
     },
   };
+
+  async function startSending(type: string, workflowId: string, input: object): Promise<'started' | 'known'> {
+    const options = {
+      workflowId,
+      taskQueue: taskQueues(taskQueue).runs,
+      args: [input],
+      // The row decides whether an attempt is made. If it still waits for one, the workflow was terminated, or the
+      // database was restored.
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
+    };
+    try {
+      await within(CALL_LIMIT_MS, () => client.workflow.start(type, options));
+      return 'started';
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return 'known';
+      throw startFailure(error);
+    }
+  }
 
   async function executionsOf(query: string): Promise<{ workflowId: string; runId: string }[]> {
     try {

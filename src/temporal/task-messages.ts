@@ -10,6 +10,7 @@ import type { TaskState } from '../domain/tasks/task-states.ts';
 export const TASK_RUN_WORKFLOW = 'taskRun';
 export const TASK_CALLBACK_WORKFLOW = 'taskCallback';
 export const CALLBACK_RETRY_WORKFLOW = 'callbackRetry';
+export const PUSH_WORKFLOW = 'pushNotifications';
 
 /** Input of a run: ids and what determines its course. Texts and secrets stay in the database. */
 export type TaskRunInput = {
@@ -22,7 +23,7 @@ export type TaskRunInput = {
   /** Set if a stored plan exists that this run adopts (a rerun). */
   hasPlan?: true;
   /**
-   * Values of search attributes, beside state and type; null if the Temporal service does not have the search
+   * Values of search attributes, in addition to state and type; null if the Temporal service does not have the search
    * attributes of Baton, since using them would block the run.
    */
   findBy: { workspaceId: string; projectId: string } | null;
@@ -80,6 +81,14 @@ export type CallbackRetry = { executionId: string; retryId: string };
 
 export function callbackRetryWorkflowId({ executionId, retryId }: CallbackRetry): string {
   return `${callbackWorkflowId(executionId)}:${retryId}`;
+}
+
+/** The push notifications of a run to one address. */
+export type Push = { executionId: string; id: string };
+
+/** Returns the workflow id of push notifications. Like a callback, they are not cancelled with the run's agents. */
+export function pushWorkflowId({ executionId, id }: Push): string {
+  return `${callbackWorkflowId(executionId)}:push:${id}`;
 }
 
 /**

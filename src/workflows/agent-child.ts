@@ -29,10 +29,10 @@ export const AGENTS_OUTLIVE = 'agents-outlive-executions';
 /** A child workflow of a run. `summary` is its title in the Web UI. */
 type Child = { workflow: string; workflowId: string; input: unknown; summary: string };
 
-/** A running child, as the next execution of the run finds it again. `isPaused`: whether it was told to pause. */
+/** A running child, as the next execution of the run finds it. `isPaused`: whether a pause was signalled to it. */
 export type CarriedChild = { isPaused: boolean };
 
-/** Where the run finds its running child. Null while there is none, or none that outlives this execution. */
+/** The running child of a run. Null if there is none, or none that outlives this execution. */
 export type ChildPlace = { child: CarriedChild | null };
 
 /** How a child ended: with a result, or without one. */
@@ -104,7 +104,7 @@ async function started<Result>(
     args: [input],
     staticSummary: summary,
     // Temporal would also cancel the agents of a run that continues as a new execution. So the run cancels them itself
-    // when it ends, and the reconciler does if somebody else ends it.
+    // when it ends. If an operator ends it, the reconciler cancels them.
     ...(outlives
       ? {
           parentClosePolicy: ParentClosePolicy.ABANDON,

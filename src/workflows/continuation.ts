@@ -12,7 +12,10 @@ import { until } from './until.ts';
 /** Events and bytes of a history from which a run continues. Temporal ends an execution at 51,200 events or 50 MB. */
 const HISTORY_EVENTS = 4_000;
 const HISTORY_BYTES = 4 * 1_048_576;
-/** Multiples of these from which no step starts beside others, and from which activities in progress are repeated. */
+/**
+ * Multiples of these limits. From CROWDED, no step starts while another one is in progress. From URGENT, activities in
+ * progress are repeated by the next execution.
+ */
 const CROWDED = 4;
 const URGENT = 8;
 

@@ -15,7 +15,9 @@ const { finishGroup } = proxyActivities<DispatchActivities>({
   retry: { initialInterval: '500 ms', maximumInterval: '10 s' },
 });
 
-/** Makes the first attempts of groups of events. Most end within a moment; `finishGroup` waits for slow receivers. */
+/**
+ * Makes the first attempts of groups of events. Most end within milliseconds; `finishGroup` waits for slow receivers.
+ */
 export async function dispatchEvents(groups: DispatchInput): Promise<void> {
   const result = await dispatchGroup(groups);
   if (result.isFinished ?? result.unfinished.length === 0) return;

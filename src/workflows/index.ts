@@ -4,5 +4,6 @@ export { endpointBacklog } from './endpoint-backlog.ts';
 export { maintenance } from './maintenance.ts';
 export { notifyAdmins } from './notify-admins.ts';
 export { callbackRetry, taskCallback } from './task-callback.ts';
+export { pushNotifications } from './push-notifications.ts';
 export { taskRun } from './task-run.ts';
 export { webhookAttempt, webhookDelivery } from './webhook-delivery.ts';

@@ -23,8 +23,8 @@ export class Questions {
   }
 
   /**
-   * Asks for a step of this workflow. `onAnswer` is called once, when somebody continues the run. Returns the number of
-   * the question; null if the run has ended.
+   * Asks a question of a step of this workflow. `onAnswer` is called once, when somebody continues the run. Returns the
+   * number of the question; null if the run has ended.
    */
   ask(stepId: string, text: string, onAnswer: OnAnswer): number | null {
     const number = this.#state.ask(stepId, text, Date.now());
@@ -37,13 +37,13 @@ export class Questions {
     this.#waiting.set(number, onAnswer);
   }
 
-  /** Asks for an agent with a workflow of its own, which is signalled the answer. */
+  /** Asks a question of an agent with a separate workflow, which gets the answer as a signal. */
   askForAgent(stepId: string, text: string, call: AgentCall): void {
     const number = this.#state.ask(stepId, text, Date.now());
     if (number !== null) this.#agents.set(number, call);
   }
 
-  /** Returns the unanswered questions of agents with workflows of their own, by number. */
+  /** Returns the unanswered questions of agents with separate workflows, by number. */
   ofAgents(): [number, AgentCall][] {
     return [...this.#agents];
   }

@@ -119,7 +119,7 @@ export class Recorder {
   /** Resolves when all changes so far are recorded and the search attributes contain the state. */
   flush(): Promise<void> {
     if (this.#writing === null) return this.#oneAtATime(() => this.#recordChange());
-    // One flush after the write in progress is enough for everybody: hundreds of signals may come at once.
+    // One flush after the write in progress is enough for all signals: hundreds may arrive at once.
     this.#nextFlush ??= this.#flushNext();
     return this.#nextFlush;
   }
@@ -146,7 +146,7 @@ export class Recorder {
   /**
    * Lets a local activity record the pending change before its own work, so that one database call does both. Returns
    * the activity's result, or null if the run is gone. A caller that waits for longer afterwards must flush first.
-   * States that pass within a moment are not worth a history event and an update of the server's search index each.
+   * States that last only milliseconds are not worth a history event and an update of the server's search index each.
    */
   async recordWith<Result extends { recorded: RecordOutcome }>(
     work: (change: RunChange) => Promise<Result>,

@@ -52,7 +52,7 @@ function handleControl(run: Run): void {
     enginePausedSignal,
     (pause) =>
       signals.handle(async () => {
-        // Only the service sends this signal. One that somebody else sent without its input is ignored.
+        // Only the service sends this signal. One without its input, sent manually, is ignored.
         if (typeof pause?.pausedAt !== 'string' || Number.isNaN(Date.parse(pause.pausedAt))) return;
         state.enginePauseEnded(pause.pausedAt, controlRequestOf(pause).by, Date.now());
         recorder.recordEnginePauseEnd();

@@ -12,12 +12,13 @@ const ROUNDS = 20;
 type Group = { task: number; turn: Promise<void>; hasTurn: boolean; left: number };
 
 /**
- * Handles the signals of one workflow task after the writes that earlier tasks began, with everything that follows from
- * them, and after the signals of earlier tasks.
+ * Handles the signals of one workflow task. The writes that earlier tasks began, everything that follows from these
+ * writes, and the signals of earlier tasks come first.
  *
- * If a query arrives while a local activity is in progress, Temporal's SDK may deliver the result of the activity with the
- * next workflow task, after the signals of that task. A replay delivers it with the task before. Without this order, the
- * commands that follow from the result and from the signals would be in another order in a replay, which would then fail.
+ * If a query arrives while a local activity is in progress, Temporal's SDK may deliver the result of the activity with
+ * the next workflow task, after the signals of that task. A replay delivers it with the task before. Without this
+ * order, a replay would create the commands that follow from the result and from the signals in another order, and
+ * would fail.
  */
 export class SignalOrder {
   readonly #recorder: Recorder;

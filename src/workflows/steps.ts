@@ -14,8 +14,8 @@ import { until } from './until.ts';
 type StepSlot = CarriedSlot & { step: PlannedStep; number: number };
 
 /**
- * State of the loop over the steps. `errors` contains thrown errors: a cancellation, or an internal error. `briefMs` is
- * how long the brief steps take that followed one another.
+ * State of the loop over the steps. `errors` contains thrown errors: a cancellation, or an internal error. `briefMs`:
+ * the total time of the brief steps since the last other one.
  */
 type Loop = {
   run: Run;
@@ -35,7 +35,7 @@ const REPEAT_MS = 5_000;
  * (src/workflows/signal-order.ts). The next step is an activity, during which the workflow waits.
  */
 const BRIEF_TOGETHER_MS = 1_000;
-/** What a brief step counts at least, in milliseconds. */
+/** Minimum time that a brief step counts as, in milliseconds. */
 const LEAST_BRIEF_MS = 50;
 
 /**
@@ -133,7 +133,7 @@ async function startSteps(loop: Loop, started: readonly StepSlot[]): Promise<voi
   for (const slot of started) startWork(loop, slot);
 }
 
-/** Counts a brief step, unless the brief steps before it have taken so long that it must not be one. */
+/** Counts a brief step. Returns false if the brief steps before it have taken so long that it must be an activity. */
 function mayBeBrief(loop: Loop, ms: number): boolean {
   const together = loop.briefMs + Math.max(ms, LEAST_BRIEF_MS);
   const isTooLong = together > BRIEF_TOGETHER_MS && patched('brief-steps-are-interrupted');

@@ -80,7 +80,7 @@ async function endAsRecorded({ input, recorder }: Run): Promise<{ state: TaskSta
 
 type Ending = { kind: 'done' } | { kind: 'cancelled' } | { kind: 'failed'; message: string };
 
-/** Runs the task in the scope `work` and moves the state to its end state, whatever ended it. */
+/** Runs the task in the scope `work` and moves the state to its end state, however the work ends. */
 async function runUntilEnd(run: Run): Promise<Ending> {
   const { input, state, recorder, work } = run;
   try {

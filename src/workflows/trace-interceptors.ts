@@ -82,7 +82,7 @@ export function interceptors(): WorkflowInterceptors {
 }
 
 function outcomeOf(error: unknown): WorkflowSpan['outcome'] {
-  // The next execution has a span of its own, below this one.
+  // The next execution has a separate span, below this one.
   if (error instanceof ContinueAsNew) return 'completed';
   return isCancellation(error) ? 'cancelled' : 'failed';
 }

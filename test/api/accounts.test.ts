@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { assertProblem } from './problems.ts';
+import { addPersonElsewhere } from '../support/people.ts';
 import { PASSWORD, useOwnWorld, useWorld } from '../support/world.ts';
 
 describe('signing in', () => {
@@ -191,6 +192,35 @@ describe('members', () => {
     const body = { email, role: 'viewer' };
     const generated = await world.send('POST', '/api/v1/members', { ...world.as(owner), body });
     assert.ok(await world.signIn(email, generated.json.initial_password));
+  });
+
+  it('of another workspace are not added: an admin there may know the password', async () => {
+    const known = 'a password that another admin set';
+    const { email, id } = await addPersonElsewhere(world, known);
+    for (const body of [
+      { email, role: 'admin' },
+      { email: email.toUpperCase(), role: 'viewer', password: PASSWORD },
+    ]) {
+      const refused = await add(owner, body);
+      assertProblem(refused, 409, 'conflict');
+      assert.equal(
+        refused.json.detail,
+        `${email} has an account in another workspace. Send an invitation instead.`,
+      );
+    }
+    const { text } = await world.send('GET', '/api/v1/members?limit=200', { cookie: owner });
+    assert.ok(!text.includes(id));
+    const cookie = await world.signIn(email, known);
+    const { json } = await world.send('GET', '/api/v1/tasks', { cookie });
+    assert.deepEqual(json.data, [], 'the person is still a member of the other workspace only');
+    const invite = { ...world.as(owner), body: { email, role: 'viewer' } };
+    const invited = await world.send('POST', '/api/v1/invitations', invite);
+    const token = new URL(invited.json.url).hash.slice(1);
+    const joined = await world.send('POST', '/api/v1/invitations/join', {
+      ...world.as(cookie),
+      body: { token },
+    });
+    assert.equal(joined.status, 200);
   });
 
   it('are recorded in the audit log, without passwords', async () => {

@@ -21,9 +21,9 @@ describe('the artifacts of a run', function () {
     const id = await submitted(rehearsal);
     return (await world.reaches(id, 'completed')).json;
   };
-  /** Returns a finished run, and a function that saves an artifact for it like an agent. */
+  /** Returns the id of a run that executes, and a function that saves an artifact for it like an agent. */
   async function saving() {
-    const run = await finished();
+    const run = (await world.reaches(await submitted({ step_ms: 600_000 }), 'executing')).json;
     const { saveArtifact } = createArtifactActivities({ database: world.database, clock: () => new Date() });
     const place = { executionId: run.execution_id, stepId: run.steps[0].id };
     const save = (input: unknown) => saveArtifact({ place, agent: 'writer', input });
@@ -141,6 +141,20 @@ describe('the artifacts of a run', function () {
     assert.equal((await list(id)).length, MAX_ARTIFACTS);
     const [kept] = await list(id);
     assert.ok((await save({ name: kept.name, media_type: 'text/plain', content: 'y' })).artifact, 'replaced');
+  });
+
+  it('are neither stored nor replaced after the run has ended', async () => {
+    const { id, save } = await saving();
+    const draft = { name: 'a.txt', media_type: 'text/plain' };
+    assert.ok((await save({ ...draft, content: 'in time' })).artifact);
+    await world.send('POST', `/api/v1/tasks/${id}/cancel`);
+    await world.reaches(id, 'cancelled');
+    for (const name of ['a.txt', 'b.txt']) {
+      const { answer, artifact } = await save({ ...draft, name, content: 'too late' });
+      assert.deepEqual([answer.is_error, answer.text, artifact], [true, 'the task has ended', null]);
+    }
+    assert.equal((await list(id)).length, 1);
+    assert.equal((await fetchOne(id, 'a.txt')).text, 'in time');
   });
 
   it('are copied with the kept steps to a rerun', async () => {

@@ -267,6 +267,23 @@ describe('tokens of an external identity provider', () => {
     assert.equal((await world.submit({}, { token: await signed({ scp: 'tasks:write' }) })).status, 201);
   });
 
+  it('are accepted by the MCP endpoint, which tells clients where to get one', async () => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const headers = { Accept: 'application/json, text/event-stream' };
+    const refused = await world.send('POST', '/mcp', { key: null, body: message, headers });
+    assert.equal(refused.status, 401);
+    const challenge = refused.headers.get('www-authenticate') ?? '';
+    const [, address = ''] = /^Bearer resource_metadata="([^"]+)", realm="baton"/.exec(challenge) ?? [];
+    const { pathname } = new URL(address);
+    const { status, json } = await world.send('GET', pathname, { key: null });
+    assert.equal(status, 200);
+    assert.equal(json.resource, address.replace('/.well-known/oauth-protected-resource', ''));
+    assert.deepEqual(json.authorization_servers, ['https://login.example.com']);
+    assert.ok(json.scopes_supported.includes('tasks:read'));
+    const token = await signed({});
+    assert.equal((await world.send('POST', '/mcp', { token, body: message, headers })).status, 200);
+  });
+
   it('are rejected from another issuer or for an unknown project', async () => {
     const issuer = 'https://evil.example.com';
     for (const token of [await signed({}, { issuer }), await signed({ project: 'x' })]) {

@@ -616,6 +616,31 @@ describe('deliveries', () => {
       await receiver.staysQuiet(300);
     });
 
+    it('is made once for the same time in the past, also without an idempotency key', async () => {
+      const hook = await webhook();
+      await publish();
+      const { id } = await delivered(hook, is('succeeded'));
+      const at = '2020-01-01T00:00:00Z';
+      const both = await Promise.all([retry(id, { at }), retry(id, { at: '2020-01-01T01:00:00+01:00' })]);
+      await delivered(hook, ({ attempts_count: count }) => count === 2);
+      const later = await retry(id, { at });
+      assert.deepEqual(
+        [...both, later].map(({ status, json }) => [status, json.id]),
+        [1, 2, 3].map(() => [202, id]),
+      );
+      assert.equal((await retry(id, { at: '0001-01-01T00:00:00Z' })).status, 202, 'another time');
+      await delivered(hook, ({ attempts_count: count }) => count === 3);
+      assert.equal((await retry(id)).status, 202);
+      await delivered(hook, ({ attempts_count: count }) => count === 4);
+      await receiver.staysQuiet(300);
+      const owner = world.as(await world.signIn());
+      const { json } = await world.send('GET', '/api/v1/audit-log?limit=200', owner);
+      const recorded = json.data.filter(
+        (entry: Row) => entry.subject === `delivery:${id}` && entry.action === 'delivery.retried',
+      );
+      assert.equal(recorded.length, 3);
+    });
+
     it('is rejected if nothing can be sent', async () => {
       const hook = await webhook();
       await publish();

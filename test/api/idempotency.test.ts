@@ -128,18 +128,23 @@ describe('an idempotency key', () => {
     assert.deepEqual(third.json, second.json);
   });
 
-  it('keeps its claim if the request loses PostgreSQL, because its row may exist', async () => {
-    let now = Date.now();
+  /** Returns a request with a new key, whose time the test sets. */
+  function claimedRequest() {
+    const clock = { now: Date.now() };
     const { configuration, database, installation } = world;
     const once = createIdempotency({
       keys: createIdempotencyKeys(database),
       sealing: createSealing(configuration.sealingKeys),
-      clock: () => new Date(now),
+      clock: () => new Date(clock.now),
       onError: () => {},
     });
     const caller = { kind: 'key', projectId: installation.project_id } as Caller;
     const wanted = { given: randomUUID(), method: 'POST', path: '/', body: {}, caller };
-    const claims: Claim[] = [];
+    return { once, wanted, clock, database, claims: [] as Claim[] };
+  }
+
+  it('keeps its claim if the request loses PostgreSQL, because its row may exist', async () => {
+    const { once, wanted, clock, database, claims } = claimedRequest();
     const lost = once(wanted, async (claim) => {
       claims.push(claim);
       await sql`select pg_terminate_backend(pg_backend_pid())`.execute(queryBuilderOf(database));
@@ -157,32 +162,22 @@ describe('an idempotency key', () => {
         claims.push(claim);
         return { status: 201, body: {} };
       });
-    now += 1_000;
+    clock.now += 1_000;
     await assert.rejects(again(), { code: 'conflict' });
-    now += 30_000;
+    clock.now += 30_000;
     assert.equal((await again()).status, 201);
     assert.deepEqual(claims[1], claims[0], 'the same claim leads to the same run');
   });
 
   it('keeps its claim if the repeat of an interrupted request is rejected', async () => {
-    let now = Date.now();
-    const { configuration, database, installation } = world;
-    const once = createIdempotency({
-      keys: createIdempotencyKeys(database),
-      sealing: createSealing(configuration.sealingKeys),
-      clock: () => new Date(now),
-      onError: () => {},
-    });
-    const caller = { kind: 'key', projectId: installation.project_id } as Caller;
-    const wanted = { given: randomUUID(), method: 'POST', path: '/', body: {}, caller };
-    const claims: Claim[] = [];
+    const { once, wanted, clock, claims } = claimedRequest();
     const interrupted = Promise.withResolvers<never>();
     const lost = once(wanted, (claim) => {
       claims.push(claim);
       return interrupted.promise;
     });
     await eventually('it has begun', () => claims.length === 1);
-    now += 31_000;
+    clock.now += 31_000;
     const rejected = once(wanted, () => Promise.reject(unavailable('Temporal')));
     await assert.rejects(rejected, { code: 'unavailable' });
     const again = await once(wanted, async (claim) => {

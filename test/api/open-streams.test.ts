@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { createStreamLimit } from '../../src/api/http/open-streams.ts';
-import { MAX_EVENT_STREAMS } from '../../src/domain/common/limits.ts';
+import { createStreamLimit, createWaitLimit } from '../../src/api/http/open-streams.ts';
+import { MAX_EVENT_STREAMS, MAX_WAITING_REQUESTS } from '../../src/domain/common/limits.ts';
 
 describe('the open event streams of a credential', () => {
   it('are limited, and a new one can open when another one closes', async () => {
@@ -22,5 +22,25 @@ describe('the open event streams of a credential', () => {
     streams.push(open());
     assert.throws(() => open(), { code: 'rate_limited' });
     for (const stream of streams) stream.destroy();
+  });
+});
+
+describe('the waiting requests of a credential', () => {
+  it('are limited, and a new one can wait when another one ends, however it ends', async () => {
+    const { counted } = createWaitLimit();
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const failing = Promise.withResolvers<string>();
+    const wait = (actor = 'key:a', until: Promise<string> = promise) => counted({ actor }, () => until);
+    const waiting = Array.from({ length: MAX_WAITING_REQUESTS - 1 }, () => wait());
+    const failed = assert.rejects(wait('key:a', failing.promise), /gone/);
+    await assert.rejects(wait(), { code: 'rate_limited', message: /1000 waiting requests/ });
+    assert.equal(await wait('key:b', Promise.resolve('other')), 'other');
+    failing.reject(new Error('gone'));
+    await failed;
+    waiting.push(wait());
+    await assert.rejects(wait(), { code: 'rate_limited' });
+    resolve('changed');
+    assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['changed']));
+    assert.equal(await wait(), 'changed');
   });
 });

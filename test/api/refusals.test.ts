@@ -227,6 +227,12 @@ describe('the API', () => {
     assertProblem({ ...received, json }, 400, 'bad_request');
     const named = json.errors.map((entry: { parameter: string }) => entry.parameter).toSorted();
     assert.deepEqual(named, ['created_after', 'cursor', 'limit', 'stat', 'state']);
+    for (const path of ['tasks', 'webhooks']) {
+      const { json: unknown, ...rest } = await world.send('GET', `/api/v1/${path}?__proto__=1`);
+      assertProblem({ ...rest, json: unknown }, 400, 'bad_request');
+      const message = '`__proto__` is not a known parameter.';
+      assert.deepEqual(unknown.errors, [{ parameter: '__proto__', code: 'unknown_member', message }]);
+    }
     for (const query of ['limit=201', 'limit=1e2', 'limit=1&limit=2', 'limit=']) {
       assertProblem(await world.send('GET', `/api/v1/tasks?${query}`), 400, 'bad_request');
     }

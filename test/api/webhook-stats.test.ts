@@ -102,6 +102,10 @@ describe('the statistics of a webhook', () => {
       where failure is null and delivery_id in (select id from deliveries where webhook_id = ${id})`.execute(
       rows,
     );
+    await sql`update delivery_attempts set response_ms = 30000
+      where failure = 'timeout' and delivery_id in (select id from deliveries where webhook_id = ${id})`.execute(
+      rows,
+    );
     await sql`update deliveries set status = 'retrying', failure = 'timeout', next_attempt_at = ${ago(-1)}
       where webhook_id = ${id} and created_at = ${ago(1)}`.execute(rows);
     await sql`update deliveries set status = 'held' where webhook_id = ${id} and attempts_count = 0`.execute(
@@ -113,7 +117,7 @@ describe('the statistics of a webhook', () => {
     assert.equal(found.next_attempt_at, ago(-1));
     assert.deepEqual(
       found.hours.slice(-3).map(({ p95_ms: p95 }: { p95_ms: number | null }) => p95),
-      [41, null, null],
+      [41, 30_000, null],
     );
     const quiet = await stats(await webhook());
     assert.deepEqual([quiet.last, quiet.held, quiet.next_attempt_at], [null, 0, null]);

@@ -197,6 +197,14 @@ describe('the command line for webhooks', function () {
       [again.name, again.status, again.events],
       ['Other', 'active', [{ event: 'issue.updated', filters: [{ field: 'type', values: ['Bug'] }] }]],
     );
+    const withHeader = ['webhook', 'edit', created.id, '--include-secret-header'];
+    const refused = await cli.run(withHeader);
+    assert.equal(refused.code, 5);
+    assert.match(refused.stderr, /`secret` is required to send it to a new URL/);
+    const known = await cli.json([...withHeader, '--secret-file', '-'], { input: `${created.secret}\n` });
+    assert.equal(known.include_secret_header, true);
+    await cli.json(['webhook', 'edit', created.id, '--no-include-secret-header']);
+    assert.equal((await cli.run([...withHeader, '--secret-file', '-', '--no-secret'])).code, 2);
     const unsigned = await cli.json(['webhook', 'edit', created.id, '--no-secret']);
     assert.equal(unsigned.has_secret, false);
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createDispatchActivities } from '../../src/activities/deliveries/dispatch.ts';
+import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
 import { markUnsent } from '../../src/database/webhooks/dispatch.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useDeliveries } from '../support/deliveries.ts';
@@ -55,7 +56,7 @@ describe('a delivery with an expired payload', function () {
     const [first, second] = rows;
     assert.ok(first && second);
     const { finishGroup } = createDispatchActivities({
-      database: world.database,
+      store: createDeliveryStore(world.database),
       control: world.control,
       attempt: () => assert.fail('there is nothing to send'),
       webhookLoader: { loadForGroups: async () => new Map(), loadCurrent: () => assert.fail(), forget() {} },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { pino } from 'pino';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
+import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
 import { recoverDeliveries } from '../../src/database/webhooks/recovery.ts';
 import { holdOrCancelWaiting } from '../../src/database/webhooks/waiting-deliveries.ts';
 import { deleteWebhook } from '../../src/database/webhooks/webhooks.ts';
@@ -78,13 +78,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
     eventually(`${wanted} ${status}`, async () => (await count(webhookId, status)) === wanted);
   const statusOf = async (id: string) =>
     (await query<{ status: string }>('select status from deliveries where id = ?', [id]))[0]?.status;
-  const reconcile = () =>
-    holdOrCancelLeftovers({
-      database: world.database,
-      deliveryControl: world.control,
-      clock: () => new Date(),
-      log: pino({ level: 'silent' }),
-    });
+  const reconcile = () => holdOrCancelLeftovers({ store: createDeliveryStore(world.database) });
 
   it('is disabled while its deliveries are still being held, without delaying other results', async () => {
     receiver.answering(500);

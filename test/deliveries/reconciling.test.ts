@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
+import type { Dependencies as ApiDependencies } from '../../src/api/dependencies.ts';
+import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
+import { testWebhook } from '../../src/api/webhooks/test.ts';
 import { markGroupsStarted } from '../../src/database/webhooks/events.ts';
 import { createRunInspector } from '../../src/reconciler/run-inspector.ts';
-import { startUnstartedGroups, regroupStuckEvents } from '../../src/reconciler/forgotten-deliveries.ts';
+import {
+  cancelTestsOfDeadProcesses,
+  startUnstartedGroups,
+  regroupStuckEvents,
+} from '../../src/reconciler/forgotten-deliveries.ts';
 import { startReconciler } from '../../src/reconciler/reconciler-loop.ts';
 import {
   attemptWorkflowId,
@@ -61,6 +68,7 @@ describe('the reconciler', () => {
     createRunInspector({ client: world.client, taskQueue: world.configuration.taskQueue, log: silent });
   /** Returns dependencies with a clock that is `laterMs` ahead. */
   const dependencies = (laterMs: number) => ({
+    store: createDeliveryStore(world.database),
     database: world.database,
     engine: engineOf(),
     deliveryControl: world.control,
@@ -124,6 +132,40 @@ describe('the reconciler', () => {
     const of = (part: string) => failures.filter((line) => line.part === part).length;
     assert.deepEqual([of('recordPauses'), of('startUnstartedGroups')], [turns.length, turns.length]);
     assert.equal(failures.length, 2 * turns.length);
+  });
+
+  it('cancels a test whose process died before it started it', async () => {
+    const webhookId = await world.webhook({ url: receiver.url });
+    const api = {
+      database: world.database,
+      control: { ready: async () => {} },
+      deliveryControl: { attemptAndWait: () => new Promise<never>(() => {}) },
+      clock: () => new Date(),
+      log: silent,
+    } as unknown as ApiDependencies;
+    const event = 'issue.created' as const;
+    const workspaceId = world.installation.workspace_id;
+    void testWebhook(api, {
+      workspaceId,
+      actor: 'test',
+      id: webhookId,
+      event,
+      data: undefined,
+      draft: undefined,
+    });
+    const stored = await eventually(
+      'the test is stored',
+      async () => (await world.deliveries(webhookId))[0] ?? null,
+    );
+    await cancelTestsOfDeadProcesses(dependencies(2 * MINUTE_MS));
+    assert.equal((await world.deliveries(webhookId))[0]?.status, 'pending', 'its process may live');
+    await query(`update deliveries set test = false where id = '${stored.id}'`);
+    await cancelTestsOfDeadProcesses(dependencies(4 * MINUTE_MS));
+    assert.equal((await world.deliveries(webhookId))[0]?.status, 'pending', 'only tests are cancelled');
+    await query(`update deliveries set test = true where id = '${stored.id}'`);
+    await cancelTestsOfDeadProcesses(dependencies(4 * MINUTE_MS));
+    const [row] = await world.deliveries(webhookId);
+    assert.deepEqual([row?.status, row?.reason], ['cancelled', 'the test was not sent in time']);
   });
 
   it('reads only runs of its own queue with a valid run id', async () => {

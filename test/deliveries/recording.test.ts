@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { recordWithRetries } from '../../src/activities/deliveries/recording.ts';
 import type { Database } from '../../src/database/database.ts';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
+import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
 import {
   listUnstartedRetries,
   markRetriesStarted,
@@ -28,7 +29,9 @@ describe('the result of an attempt', function () {
         return found?.status === 'retrying' && found;
       });
       const result = successOf(row, { trigger: 'manual' });
-      const { recorded } = await recordWithRetries(breaking(world.database, point), [result]);
+      const { recorded } = await recordWithRetries(createDeliveryStore(breaking(world.database, point)), [
+        result,
+      ]);
       assert.equal(recorded.get(row.id)?.status, 'succeeded');
       assert.equal(recorded.get(row.id)?.number, 2);
       assert.deepEqual(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
+import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
 import {
   cancelScheduledRetry,
   listOverdueRetries,
@@ -59,7 +60,7 @@ describe('a scheduled retry', () => {
   const reconcile = async (): Promise<string[]> => {
     const actions: string[] = [];
     await startOverdueRetries({
-      database: world.database,
+      store: createDeliveryStore(world.database),
       deliveryControl: world.control,
       clock: () => new Date(),
       log: pino({ level: 'silent' }),

@@ -13,6 +13,7 @@ import { createResultRecorder } from '../../src/activities/deliveries/result-rec
 import { createRetryActivities } from '../../src/activities/deliveries/retries.ts';
 import { Workspace } from '../../src/database/people/entities.ts';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
+import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
 import { createOutboundClient } from '../../src/outbound/attempt.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { UNTRACED } from '../../src/outbound/traces.ts';
@@ -55,11 +56,12 @@ describe('an attempt that waits for a free place', function () {
 
   function activitiesWith(limiter: AttemptLimiter) {
     const sender = createOutboundClient({ guard: createAddressGuard(world.configuration.outboundAllow) });
+    const store = createDeliveryStore(world.database);
     const attempt = createAttempts({
-      database: world.database,
-      webhookLoader: createWebhookLoader(world.database),
+      store,
+      webhookLoader: createWebhookLoader(store),
       limiter,
-      recorder: createResultRecorder(world.database, () => {}),
+      recorder: createResultRecorder(store, () => {}),
       sender,
       relay: { attempt: async () => assert.fail('there is no listener') },
       openSecret: () => '',
@@ -67,7 +69,7 @@ describe('an attempt that waits for a free place', function () {
       control: world.control,
       onError: (error) => assert.fail(String(error)),
     });
-    return createRetryActivities({ database: world.database, attempt, engineTime: async () => Date.now() });
+    return createRetryActivities({ store, attempt, engineTime: async () => Date.now() });
   }
 
   async function change(webhookId: string, columns: string): Promise<void> {
@@ -115,12 +117,12 @@ describe('an attempt that waits for a free place', function () {
     assert.equal((await world.attempts(failed.row.id)).length, 2);
   });
 
-  it('is not made by the schedule if another process has made it', async () => {
+  it('is not made by the schedule if another process has made it, and the schedule goes on', async () => {
     const { failed, place, retry } = await waitingRetry();
     const failure = { failures: 1, succeeded: false, failure: 'status', response_status: 500 };
     await recordResults(world.database, [successOf(failed.row, failure)]);
     place.release();
-    await retry;
+    await assert.rejects(retry, /the next attempt is not due yet/);
     assert.equal(receiver.requests.length, failed.before);
     // Two results of the same attempt advance the schedule once.
     await recordResults(world.database, [successOf(failed.row, failure)]);

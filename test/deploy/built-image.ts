@@ -110,7 +110,7 @@ async function copyFromStage(words: string, folder: string, stage: string): Prom
 
 async function run(command: string, folder: string, path: string): Promise<void> {
   if (command.startsWith('apt-get ')) return;
-  if (command === 'npm ci --ignore-scripts') {
+  if (/^npm ci .*--workspace web$/.test(command)) {
     symlinkSync(inCheckout('node_modules'), join(folder, 'node_modules'));
     return;
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { freePort } from '../../dev/common/free-port.ts';
 import { startNodeService } from '../../dev/launcher/node-service.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
-import { inWords } from '../../dev/common/processes.ts';
+import { describeEnding } from '../../dev/common/processes.ts';
 import type { Child } from '../../dev/launcher/supervisor.ts';
 import { type Installation } from '../../src/runtime/installation.ts';
 import { setUpTestInstallation } from '../support/installation.ts';
@@ -132,7 +132,7 @@ async function startProcess(plan: {
       balancer?.withdraw(port);
       await running.stop();
       const ending = await running.ended;
-      if (ending.code !== 0) throw new Error(`${kind} ended ${inWords(ending)}, see ${logFile}`);
+      if (ending.code !== 0) throw new Error(`${kind} ended ${describeEnding(ending)}, see ${logFile}`);
       running = await start();
       balancer?.restore(port);
     },

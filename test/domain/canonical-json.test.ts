@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { canonicalJson, isDeeperThan } from '../../src/domain/common/canonical-json.ts';
+import { canonicalJson, hasRoundedNumber, isDeeperThan } from '../../src/domain/common/canonical-json.ts';
 import { chunksOf } from '../../src/domain/common/chunks.ts';
 import {
   isStorableJson,
@@ -8,7 +8,7 @@ import {
   storableJson,
   UUID,
 } from '../../src/domain/common/text.ts';
-import { countFailures } from '../../src/domain/webhooks/failure-streak.ts';
+import { countFailures, selectCounting } from '../../src/domain/webhooks/failure-streak.ts';
 
 describe('canonical JSON', () => {
   const rows: [value: unknown, text: string | null][] = [
@@ -34,6 +34,82 @@ describe('canonical JSON', () => {
       assert.equal(canonicalJson(value), text);
     });
   }
+});
+
+describe('a number in a JSON text', () => {
+  const rounded = [
+    '9007199254740993',
+    '-9007199254740993',
+    '12345678901234567',
+    '0.12345678901234567891',
+    '1.0000000000000001',
+    '100000000000000000000001',
+    '1.00000000000000000000001',
+    '1e400',
+    '-1E+400',
+    '1e-400',
+    '123456789012345678e1',
+    '1.2345678901234567891e2',
+    '1234567890123456.7e-5',
+  ];
+  for (const number of rounded) {
+    it(`is rounded if it is ${number}`, () => {
+      for (const text of [
+        number,
+        `[${number}]`,
+        `{"a":"","b":[1,{"c":${number}}]}`,
+        `["\\\\",${number},"e"]`,
+      ])
+        assert.equal(hasRoundedNumber(text), true, text);
+    });
+  }
+
+  const exact = [
+    '7',
+    '9007199254740992',
+    '-9007199254740991',
+    '100000000000000000000000',
+    '0.000000000000000000',
+    '-0.0000000000000000',
+    '1.50000000000000000000',
+    '0.00000000000000000000015',
+    '1e5',
+    '-1E5',
+    '1e-7',
+    '1.5e+300',
+    '10.50e10',
+    '0.1e309',
+    '0.0012e3',
+    '0e0',
+    '123456789012345',
+    '12345678901234e25',
+  ];
+  for (const number of exact) {
+    it(`is exact if it is ${number}`, () => {
+      for (const text of [number, `[${number},${number}]`, `{"a\\"":[1,{"c":${number}}],"b":""}`])
+        assert.equal(hasRoundedNumber(text), false, text);
+    });
+  }
+
+  it('is not text that looks like one', () => {
+    const looks = rounded.flatMap((text) => [
+      `"${text}"`,
+      `"x\\"${text}"`,
+      `"\\\\", "${text}"`,
+      `"\\"", "\\n${text}"`,
+    ]);
+    for (const text of looks) assert.equal(hasRoundedNumber(`[${text}]`), false, text);
+    assert.equal(hasRoundedNumber(JSON.stringify({ [rounded.join()]: 1 })), false);
+    assert.equal(hasRoundedNumber(JSON.stringify(Array.from({ length: 1_001 }, () => '1e400'))), false);
+  });
+
+  it('counts as rounded after 1,000 exact ones that are long or have an exponent', () => {
+    for (const number of ['1e1', '1.50000000000000000000']) {
+      const many = (count: number) => `[${Array.from({ length: count }, () => number).join()}]`;
+      assert.equal(hasRoundedNumber(many(1_000)), false, number);
+      assert.equal(hasRoundedNumber(many(1_001)), true, number);
+    }
+  });
 });
 
 describe('the depth of a JSON value', () => {
@@ -119,4 +195,19 @@ describe('the failures in a row of a webhook', () => {
       assert.deepEqual(countFailures(before, succeeded, 5), { count, reachedLimit });
     });
   }
+
+  it('leave out failures of attempts that began before the webhook was enabled, but no successes', () => {
+    const results = [0, 1, 2].flatMap((known) =>
+      [true, false].map((succeeded) => ({ succeeded, enabled_count: known })),
+    );
+    assert.deepEqual(
+      selectCounting(results, 1).map(({ succeeded, enabled_count: known }) => [succeeded, known]),
+      [
+        [true, 0],
+        [true, 1],
+        [false, 1],
+        [true, 2],
+      ],
+    );
+  });
 });

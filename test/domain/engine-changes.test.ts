@@ -50,6 +50,7 @@ describe('a pause made in Temporal', () => {
             data: { from: state, to: 'paused', by: 'temporal: op', reason: 'look' },
           },
         ],
+        enginePausedAt: iso(30),
       });
     }
   });

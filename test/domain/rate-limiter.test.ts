@@ -3,6 +3,8 @@ import { createRateLimiter } from '../../src/domain/common/rate-limiter.ts';
 
 describe('a rate limiter', () => {
   let now = 0;
+  beforeEach(() => (now = Date.UTC(2026, 0, 1)));
+
   const limiter = () => createRateLimiter({ name: 'test', perSecond: 2, burst: 3 }, () => new Date(now));
   const taken = (rate: ReturnType<typeof limiter>, times: number) =>
     Array.from({ length: times }, () => rate.take('a').granted);

@@ -3,6 +3,7 @@ import {
   CALLBACK_ATTEMPTS,
   callbackWaitMs,
   DELIVERY_ATTEMPTS,
+  deliveryAttemptsLeft,
   deliveryWaitMs,
   placeWaitMs,
 } from '../../src/domain/common/retry-schedules.ts';
@@ -25,5 +26,17 @@ describe('the retry schedules', () => {
     assert.deepEqual(waits(CALLBACK_ATTEMPTS, callbackWaitMs), [1 * SECOND, 4 * SECOND, null]);
     const deliveries = [1 * MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 12 * HOUR, null];
     assert.deepEqual(waits(DELIVERY_ATTEMPTS, deliveryWaitMs), deliveries);
+  });
+});
+
+describe('the attempts of a delivery that are left', () => {
+  it('follow from the time between the last attempt and the next one', () => {
+    const waits = [60_000, 300_000, 1_800_000, 7_200_000, 43_200_000];
+    for (const [index, waitMs] of waits.entries()) {
+      const left = waits.length - index;
+      for (const took of [0, 1, 59_999]) assert.equal(deliveryAttemptsLeft(waitMs + took), left);
+      assert.equal(deliveryAttemptsLeft(waitMs + 60_000), null, 'longer than any attempt takes');
+    }
+    for (const ms of [-1, 0, 59_999]) assert.equal(deliveryAttemptsLeft(ms), null);
   });
 });

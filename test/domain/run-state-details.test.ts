@@ -1,40 +1,12 @@
 import assert from 'node:assert/strict';
-import type { Plan } from '../../src/domain/tasks/plan.ts';
 import type { StoredPlan } from '../../src/domain/tasks/rerun.ts';
 import type { RunView } from '../../src/domain/tasks/run-schemas.ts';
 import { FIRST_QUESTION, openQuestionOf, RunState } from '../../src/domain/tasks/run-state.ts';
 import { initialView } from '../../src/domain/tasks/task-run.ts';
+import { CREATED, executing, planOf } from './executing-run.ts';
 
-const CREATED = Date.parse('2026-01-01T00:00:00.000Z');
 const at = (ms: number) => CREATED + ms;
 const iso = (ms: number) => new Date(at(ms)).toISOString();
-const retry = {
-  maximum_attempts: 2,
-  initial_interval_ms: 10,
-  backoff_coefficient: 2,
-  maximum_interval_ms: 50,
-};
-
-function planOf(...names: string[]): Plan {
-  const steps = names.map((name) => ({
-    id: `id-${name}`,
-    name,
-    agent: `agent-${name}`,
-    after: [],
-    time_limit_ms: 1,
-    retry,
-  }));
-  return { backend: 'rehearsal', steps, run_time_limit_ms: 1_000 };
-}
-
-function executing(...names: string[]): RunState {
-  const state = new RunState(CREATED);
-  state.begin(at(100));
-  state.agentsChosen(planOf(...names), at(200));
-  state.takeChange();
-  return state;
-}
-
 const stepOf = (name: string, attempt = 1) => ({ id: `id-${name}`, name, agent: `agent-${name}`, attempt });
 const PENDING = {
   status: 'pending' as const,

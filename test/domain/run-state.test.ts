@@ -1,34 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Plan } from '../../src/domain/tasks/plan.ts';
 import { RunState } from '../../src/domain/tasks/run-state.ts';
-
-const CREATED = Date.parse('2026-01-01T00:00:00.000Z');
-const RETRY = {
-  maximum_attempts: 2,
-  initial_interval_ms: 10,
-  backoff_coefficient: 2,
-  maximum_interval_ms: 50,
-};
-
-function planOf(...names: string[]): Plan {
-  const steps = names.map((name) => ({
-    id: `id-${name}`,
-    name,
-    agent: 'a',
-    after: [],
-    time_limit_ms: 1,
-    retry: RETRY,
-  }));
-  return { backend: 'rehearsal', steps, run_time_limit_ms: 1_000 };
-}
-
-function executing(...names: string[]): RunState {
-  const state = new RunState(CREATED);
-  state.begin(CREATED + 100);
-  state.agentsChosen(planOf(...names), CREATED + 200);
-  state.takeChange();
-  return state;
-}
+import { CREATED, executing } from './executing-run.ts';
 
 describe('RunState', () => {
   it('has no change to record initially', () => {

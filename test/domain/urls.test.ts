@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { callbackUrl, urlProblem } from '../../src/domain/common/callback-url.ts';
 import { isLoopback } from '../../src/domain/common/loopback.ts';
-import { exposesSecret, isHeaderSafe, webhookStatus } from '../../src/domain/webhooks/webhook.ts';
+import {
+  exposesSecret,
+  isHeaderSafe,
+  sendsSecretToNewUrl,
+  webhookStatus,
+} from '../../src/domain/webhooks/webhook.ts';
 import { foundIn } from './found-problems.ts';
 
 describe('a callback URL', () => {
@@ -80,6 +85,23 @@ describe('a change of a webhook', () => {
       assert.equal(exposesSecret(before, after), exposes);
     });
   }
+
+  it('sends its secret to a new URL if the header is turned on, or the URL changes while it is on', () => {
+    const on = { url: 'https://example.com/a', include_secret_header: true };
+    const off = { ...on, include_secret_header: false };
+    const other = { ...on, url: 'https://example.com/b' };
+    const outcomes = [
+      [off, on],
+      [on, other],
+      [on, on],
+      [on, off],
+      [off, { ...other, include_secret_header: false }],
+    ] as const;
+    assert.deepEqual(
+      outcomes.map(([before, after]) => sendsSecretToNewUrl(before, after)),
+      [true, true, false, false, false],
+    );
+  });
 
   it('shows the webhook as disabled by failures before inactive', () => {
     const at = new Date(0);

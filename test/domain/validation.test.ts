@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
 import { fieldProblem, givenTime, shownAs, text, uuid } from '../../src/domain/common/schema-parts.ts';
-import { pointerTo, problemsIn, type ProblemEntry } from '../../src/domain/common/validation.ts';
+import {
+  countProblems,
+  pointerTo,
+  problemsIn,
+  type ProblemEntry,
+} from '../../src/domain/common/validation.ts';
 import { foundIn } from './found-problems.ts';
 
 function entriesOf(schema: z.ZodType, value: unknown, where: 'body' | 'query' = 'body'): ProblemEntry[] {
@@ -39,6 +44,17 @@ describe('the problems of a request', () => {
       { pointer: '/a/c', code: 'unknown_member', message: '`a.c` is not a known field.' },
       { pointer: '/a/d', code: 'unknown_member', message: '`a.d` is not a known field.' },
     ]);
+  });
+
+  it('are as many as are asked for, and are all counted', () => {
+    const schema = z.strictObject({ a: z.string(), b: z.strictObject({}), c: z.int() });
+    const { error } = schema.safeParse({ b: { x: 1, y: 2, z: 3 }, v: 4, w: 5 });
+    assert.ok(error);
+    const pointers = (most?: number) => problemsIn(error, {}, 'body', most).map(({ pointer }) => pointer);
+    const all = ['/a', '/b/x', '/b/y', '/b/z', '/c', '/v', '/w'];
+    assert.deepEqual(pointers(), all);
+    for (const most of [0, 1, 2, 3, 4, 5, 6, 7, 8]) assert.deepEqual(pointers(most), all.slice(0, most));
+    assert.equal(countProblems(error), 7);
   });
 
   const rows: [what: string, schema: z.ZodType, value: unknown, code: string, message: string][] = [

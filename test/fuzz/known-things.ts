@@ -12,6 +12,7 @@ const OF_TASKS = [
   'rerunTask',
   'readTaskEvents',
   'readTaskCallbacks',
+  'readTaskPushNotifications',
   'listTaskCalls',
   'listTaskArtifacts',
   'downloadTaskArtifact',

@@ -7,6 +7,8 @@ import { allowedAddresses, shareLookups } from '../../src/outbound/resolve.ts';
 import {
   loggedHeaders,
   webhookHeaders,
+  withoutRepeatedSecret,
+  withoutRepeatedSignatures,
   withoutSignatures,
   type Signing,
 } from '../../src/outbound/webhook-request.ts';
@@ -86,6 +88,56 @@ describe('the headers of a delivery', () => {
       ]),
     );
     assert.deepEqual(withoutSignatures(all), { ...all, ...masked });
+  });
+});
+
+describe('a response that repeats its request', () => {
+  const SECRET = 'a "quoted" s3cret';
+  const sent = signed({
+    secret: SECRET,
+    includeSecretHeader: true,
+    standardWebhooks: true,
+    previousSecret: 'older1',
+  });
+  const text = Object.entries(sent)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('; ');
+  const repeated = { headers: { 'x-echo': text, server: 'a' }, body: `${text}; ${JSON.stringify(sent)}` };
+  const hashes = ['x-service-signature', 'x-service-signature-previous', 'webhook-signature'].flatMap(
+    (name) => (sent[name] ?? '').split(' ').map((value) => value.replace(/^(sha256=|v1,)/, '')),
+  );
+
+  it('is stored without the secret, also as it is written in JSON, and otherwise unchanged', () => {
+    const escaped = JSON.stringify(SECRET).slice(1, -1);
+    const { headers, body } = withoutRepeatedSecret(repeated, sent);
+    assert.deepEqual(headers, { 'x-echo': text.replaceAll(SECRET, '********'), server: 'a' });
+    assert.equal(body, repeated.body.replaceAll(SECRET, '********').replaceAll(escaped, '********'));
+    for (const hash of hashes) assert.ok(body?.includes(hash));
+  });
+
+  it('is shown to readers without the signatures, each without its prefix', () => {
+    assert.equal(hashes.length, 4);
+    const { headers, body } = withoutRepeatedSignatures(repeated, sent);
+    for (const hash of hashes) assert.ok(!headers?.['x-echo']?.includes(hash) && !body?.includes(hash), hash);
+    assert.ok(body?.includes('sha256=********') && body.includes('v1,******** v1,********'));
+    assert.ok(body?.includes(SECRET), 'the secret is masked before it is stored');
+  });
+
+  it('is unchanged if it has no body or no headers, or the request has no secret', () => {
+    assert.deepEqual(withoutRepeatedSecret({ headers: null, body: null }, sent), {
+      headers: null,
+      body: null,
+    });
+    assert.deepEqual(withoutRepeatedSecret({ headers: {}, body: '' }, sent), { headers: {}, body: '' });
+    assert.deepEqual(withoutRepeatedSecret(repeated, PLAIN), repeated);
+    assert.deepEqual(withoutRepeatedSignatures(repeated, PLAIN), repeated);
+  });
+
+  it('keeps text that equals a secret of fewer than six characters', () => {
+    const shown = (secret: string) =>
+      withoutRepeatedSecret({ headers: null, body: `- ${secret} -` }, { 'x-webhook-secret': secret }).body;
+    assert.equal(shown('abcde'), '- abcde -');
+    assert.equal(shown('abcdef'), '- ******** -');
   });
 });
 

@@ -1,25 +1,15 @@
-import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import * as fc from 'fast-check';
-import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
-import {
-  markRetriesStarted,
-  markUnsent,
-  moveToBacklog,
-  storeDeliveries,
-} from '../../src/database/webhooks/dispatch.ts';
-import { recoverDeliveries } from '../../src/database/webhooks/recovery.ts';
-import { holdOrCancelWaiting } from '../../src/database/webhooks/waiting-deliveries.ts';
-import { changeWebhook, deleteWebhook } from '../../src/database/webhooks/webhooks.ts';
+import type { AttemptResult } from '../../src/database/webhooks/delivery-results.ts';
 import { useDeliveries } from '../support/deliveries.ts';
 import { successOf } from '../support/results.ts';
-import { LedgerModel, type ModelResult } from './ledger-model.ts';
+import { createLedgerPair, type LedgerPair } from './ledger-pair.ts';
 import { holdsAsync } from './property.ts';
 
 const WEBHOOKS = 2;
-const STORIES = 60;
+const STORIES = 40;
 const webhook = fc.nat(WEBHOOKS - 1);
-/** A delivery; the index counts from the newest one. */
+/** A delivery, group or scheduled retry; the index counts from the newest one. */
 const which = fc.nat(5);
 /** How far what the sender knew lies behind. */
 const behind = fc.constantFrom(0, 0, 0, 0, 1);
@@ -32,253 +22,206 @@ const result = fc.record({
   failuresBehind: behind,
   enabledBehind: behind,
 });
+type ResultPlan = typeof result extends fc.Arbitrary<infer T> ? T : never;
 
-const action = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant('add' as const), webhook }) },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant('record' as const),
-      results: fc.array(result, { minLength: 1, maxLength: 4 }),
-    }),
-  },
+const ACTIONS = {
+  add: [4, fc.record({ webhook, status: fc.constantFrom('pending', 'pending', 'held', 'skipped') })],
+  record: [8, fc.record({ results: fc.array(result, { minLength: 1, maxLength: 4 }) })],
+  recordNew: [2, fc.record({ webhook, succeeded: fc.boolean(), isStored: fc.boolean() })],
   // Enough to disable a webhook, or to end a schedule.
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('fail often' as const), which, times: fc.nat(11) }) },
-  {
-    arbitrary: fc.record({
-      kind: fc.constant('mark unsent' as const),
+  failOften: [2, fc.record({ which, times: fc.nat(11) })],
+  markUnsent: [
+    1,
+    fc.record({
       which,
       generationBehind: behind,
-      status: fc.constantFrom('held' as const, 'skipped' as const, 'cancelled' as const),
+      status: fc.constantFrom('held', 'skipped', 'cancelled'),
     }),
-    weight: 1,
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('to backlog' as const), which }) },
-  {
-    arbitrary: fc.record({ kind: fc.constant('retries started' as const), which, generationBehind: behind }),
-    weight: 2,
-  },
-  {
-    arbitrary: fc.record({ kind: fc.constant('activate' as const), webhook, active: fc.boolean() }),
-    weight: 3,
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('hold' as const), webhook }) },
-  {
-    arbitrary: fc.record({
-      kind: fc.constant('recover' as const),
-      webhook,
-      statuses: fc.subarray(['held' as const, 'failed' as const], { minLength: 1 }),
-    }),
-    weight: 2,
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), webhook }) },
+  ],
+  toBacklog: [1, fc.record({ which })],
+  retriesStarted: [2, fc.record({ which, generationBehind: behind })],
+  activate: [3, fc.record({ webhook, active: fc.boolean() })],
+  hold: [2, fc.record({ webhook })],
+  recover: [
+    2,
+    fc.record({ webhook, statuses: fc.subarray(['held' as const, 'failed' as const], { minLength: 1 }) }),
+  ],
+  delete: [1, fc.record({ webhook })],
+  claim: [3, fc.record({ which, workflow: fc.constantFrom('one', 'two') })],
+  groupStarted: [1, fc.record({ which })],
+  groupDone: [1, fc.record({ which, workflow: fc.constantFrom('one', 'two') })],
+  renew: [1, fc.record({ which })],
+  schedule: [2, fc.record({ which, isOverdue: fc.boolean() })],
+  startScheduled: [1, fc.record({ which })],
+  unmade: [1, fc.record({ which, why: fc.constantFrom('the webhook is disabled', 'a reason') })],
+} as const;
+
+type Plans = {
+  [Kind in keyof typeof ACTIONS]: (typeof ACTIONS)[Kind][1] extends fc.Arbitrary<infer T> ? T : never;
+};
+type Action = { [Kind in keyof Plans]: { kind: Kind; plan: Plans[Kind] } }[keyof Plans];
+
+const action = fc.oneof(
+  ...Object.entries(ACTIONS).map(([kind, [weight, plan]]) => ({
+    weight,
+    arbitrary: (plan as fc.Arbitrary<unknown>).map((given) => ({ kind, plan: given }) as Action),
+  })),
 );
-type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
 describe('the statements that change deliveries and webhooks', function () {
   const world = useDeliveries({ workers: 0 });
-  let eventSeq = 0;
 
-  before(async () => {
-    await world.publish([{}]);
-    const [event] = await world.database.em.fork().execute<{ seq: string }[]>('select seq from events');
-    eventSeq = Number(event?.seq);
-  });
-
-  it('do what the model does, for random stories', async () => {
+  it('do what the ledger of the simulation does, for random stories', async () => {
     await holdsAsync(
       [fc.array(action, { minLength: 5, maxLength: 40 })],
       async (story) => {
-        const ledger = await createLedger();
-        for (const one of story) {
-          await ledger.apply(one);
-          const [stored, expected] = await ledger.compare();
-          assert.deepEqual(stored, expected, `after ${JSON.stringify(one)}`);
-        }
+        const ledger = await createStory();
+        for (const one of story) await ledger.apply(one);
+        await ledger.read();
       },
       STORIES,
     );
   });
 
   it('end a delivery whose last retry fails as failed, without a reason, if its webhook was disabled', async () => {
-    const ledger = await createLedger();
-    const story: Action[] = [
-      { kind: 'add', webhook: 0 },
-      { kind: 'fail often', which: 0, times: 5 },
-      { kind: 'add', webhook: 0 },
-      { kind: 'fail often', which: 0, times: 5 },
-      { kind: 'fail often', which: 1, times: 1 },
-    ];
-    for (const one of story) await ledger.apply(one);
-    const [stored, expected] = await ledger.compare();
-    assert.deepEqual(stored, expected);
+    const ledger = await createStory();
+    const add = { kind: 'add', plan: { webhook: 0, status: 'pending' } } as const;
+    const fail = (index: number, times: number) =>
+      ({ kind: 'failOften', plan: { which: index, times } }) as const;
+    for (const one of [add, fail(0, 5), add, fail(0, 5), fail(1, 1)]) await ledger.apply(one);
   });
 
-  /** Returns two new webhooks in the database and in the model. */
-  async function createLedger() {
-    const { database, installation } = world;
-    const workspaceId = installation.workspace_id;
-    const webhookIds = [
-      await world.webhook({ url: 'http://one' }),
-      await world.webhook({ url: 'http://two' }),
-    ];
-    const deliveryIds: string[] = [];
-    const model = new LedgerModel(WEBHOOKS);
-    const begun = Date.now();
-    let now = begun;
-    const context = (index: number) => ({
-      workspaceId,
-      id: webhookIds[index] ?? '',
-      actor: 'a test',
-      now: new Date(now),
-    });
-    const pick = (index: number) => deliveryIds.length - 1 - (index % deliveryIds.length);
-
-    async function record(plans: readonly Omit<ModelResult, 'completedAt'>[]): Promise<void> {
-      const results = plans.map((plan) => ({ ...plan, completedAt: (now += 7) }));
-      const rows = results.map((one) => {
-        const at = new Date(one.completedAt).toISOString();
-        const id = deliveryIds[one.delivery] ?? '';
-        const row = {
-          id,
-          webhook_id: webhookIds[webhookIndex(one.delivery)] ?? '',
-          workspace_id: workspaceId,
-        };
-        return successOf(row, {
-          trigger: one.trigger,
-          succeeded: one.succeeded,
-          generation: one.generation,
-          failures: one.failures,
-          enabled_count: one.enabledCount,
-          attempted_at: at,
-          completed_at: at,
-          ...(one.succeeded ? {} : { response_status: 500, failure: 'status' }),
-        });
-      });
-      await recordResults(database, rows);
-      model.record(results);
-    }
-    const webhookIndex = (delivery: number) => model.deliveries[delivery]?.webhook ?? 0;
-    /** Returns what the sender of an attempt knows that starts now. */
-    const known = (delivery: number) => {
-      const row = model.deliveries[delivery];
-      assert.ok(row);
-      const { enabledCount } = model.webhookOf(row);
-      return { delivery, generation: row.generation, failures: row.failures, enabledCount };
+  /** Returns the methods of a story with two new webhooks in the database and in memory. */
+  async function createStory() {
+    const pair = await createLedgerPair(world, WEBHOOKS);
+    return {
+      async apply(one: Action): Promise<void> {
+        const isPossible = !('which' in one.plan) || pair.tables.deliveries.size > 0;
+        if (!isPossible || (one.kind === 'record' && pair.tables.deliveries.size === 0)) return;
+        await createActions(pair)[one.kind](one.plan as never);
+        await pair.compareRows(JSON.stringify(one));
+      },
+      read: () => readAll(pair),
     };
-
-    async function apply(one: Action): Promise<void> {
-      now += 1_000;
-      if ('which' in one || one.kind === 'record') if (deliveryIds.length === 0) return;
-      switch (one.kind) {
-        case 'add': {
-          const id = randomUUIDv7();
-          const event = { event_seq: eventSeq, event_id: 'evt_1', event: 'issue.created' as const };
-          const plan = { id, workspace_id: workspaceId, webhook_id: webhookIds[one.webhook] ?? '', ...event };
-          await storeDeliveries(database, [{ ...plan, status: 'pending', reason: null }], new Date(now));
-          deliveryIds.push(id);
-          return model.add(one.webhook);
-        }
-        case 'record': {
-          const byDelivery = new Map(one.results.map((plan) => [pick(plan.which), plan]));
-          return await record(
-            [...byDelivery].map(([delivery, plan]) => {
-              const { generation, failures, enabledCount } = known(delivery);
-              return {
-                delivery,
-                trigger: plan.trigger,
-                succeeded: plan.succeeded,
-                generation: generation - plan.generationBehind,
-                failures: failures - plan.failuresBehind,
-                enabledCount: enabledCount - plan.enabledBehind,
-              };
-            }),
-          );
-        }
-        case 'fail often': {
-          const delivery = pick(one.which);
-          for (let n = 0; n < one.times; n += 1) {
-            await record([{ ...known(delivery), trigger: 'automatic', succeeded: false }]);
-          }
-          return;
-        }
-        case 'mark unsent': {
-          const delivery = pick(one.which);
-          const generation = known(delivery).generation - one.generationBehind;
-          const rows = [{ id: deliveryIds[delivery] ?? '', generation }];
-          await markUnsent(database, rows, one.status, 'a reason', new Date(now));
-          return model.markUnsent(delivery, generation, one.status, 'a reason');
-        }
-        case 'to backlog': {
-          const delivery = pick(one.which);
-          await moveToBacklog(database, [deliveryIds[delivery] ?? ''], new Date(now));
-          return model.moveToBacklog(delivery);
-        }
-        case 'retries started': {
-          const delivery = pick(one.which);
-          const generation = known(delivery).generation - one.generationBehind;
-          await markRetriesStarted(database, { deliveryId: deliveryIds[delivery] ?? '', generation });
-          return model.markRetriesStarted(delivery, generation);
-        }
-        case 'activate':
-          await changeWebhook(database, context(one.webhook), () => ({ active: one.active }));
-          return model.activate(one.webhook, one.active);
-        case 'hold':
-          await holdOrCancelWaiting(database, webhookIds[one.webhook] ?? '');
-          return model.holdOrCancelWaiting(one.webhook);
-        case 'recover':
-          await recoverDeliveries(
-            database,
-            {
-              ...context(one.webhook),
-              webhookId: webhookIds[one.webhook] ?? '',
-              since: new Date(begun),
-              statuses: one.statuses,
-              skipped: [],
-            },
-            () => {},
-          );
-          return model.recover(one.webhook, one.statuses);
-        case 'delete':
-          await deleteWebhook(database, context(one.webhook));
-          return model.delete(one.webhook);
-      }
-    }
-
-    /** Returns what is stored, and what the model has. */
-    async function compare(): Promise<[unknown, unknown]> {
-      const rows = await Promise.all(webhookIds.map((id) => world.webhookRow(id)));
-      const stored = (await Promise.all(webhookIds.map((id) => world.deliveries(id)))).flat();
-      const byId = new Map(stored.map((row) => [row.id, row]));
-      return [
-        {
-          webhooks: rows.map((row) => ({
-            active: row.active,
-            disabled: row.disabled_at !== null,
-            deleted: row.deleted_at !== null,
-            enabledCount: row.enabled_count,
-            // The count of a deleted webhook means nothing.
-            consecutiveFailures: row.deleted_at === null ? row.consecutive_failures : 0,
-          })),
-          deliveries: deliveryIds.map((id) => {
-            const row = byId.get(id);
-            assert.ok(row);
-            return {
-              webhook: webhookIds.indexOf(row.webhook_id),
-              status: row.status,
-              reason: row.reason,
-              generation: row.generation,
-              failures: row.failures,
-              inBacklog: row.in_backlog,
-              retryStarted: row.retry_started,
-              attempts: row.attempts_count,
-              nextAt: row.next_attempt_at?.getTime() ?? null,
-            };
-          }),
-        },
-        { webhooks: model.webhooks, deliveries: model.deliveries },
-      ];
-    }
-    return { apply, compare };
   }
 });
+
+/** Makes all calls that only read. */
+async function readAll({ call, tables, webhookIds }: LedgerPair): Promise<void> {
+  const ids = [...tables.deliveries.keys()];
+  const groupIds = [...tables.groups.keys()];
+  const later = new Date(Date.now() + 60_000);
+  await call('findWaiting', ids);
+  await call('readProgress', ids);
+  await call('readDeliveriesToSend', ids);
+  await call('findDeliveryIds', [...tables.events.keys()]);
+  await call('listTargetsForGroups', groupIds);
+  await call('listUnstartedRetries', later, 100_000);
+  await call('listForgottenBacklogs', later, 100_000);
+  await call('listWebhooksWithWaiting', 100_000);
+  for (const id of webhookIds) await call('listBacklog', id, 3);
+  for (const workflow of ['one', 'two']) await call('findWaitingOfGroups', groupIds, workflow);
+}
+
+function createActions(pair: LedgerPair): { [Kind in keyof Plans]: (plan: Plans[Kind]) => Promise<void> } {
+  const { call, tables, webhookIds } = pair;
+  const webhookId = (index: number) => webhookIds[index] ?? '';
+  const newest = <T>(rows: Iterable<T>, index: number): T => {
+    const all = [...rows];
+    return all[all.length - 1 - (index % all.length)] as T;
+  };
+  const pick = (index: number) => newest(tables.deliveries.values(), index);
+  const group = (index: number) => newest(tables.groups.values(), index);
+  const resultOf = (plan: ResultPlan): AttemptResult => {
+    const row = pick(plan.which);
+    const webhookRow = tables.webhooks.get(row.webhook_id);
+    return successOf(row, {
+      trigger: plan.trigger,
+      ...failed(plan.succeeded),
+      generation: row.generation - plan.generationBehind,
+      failures: row.failures - plan.failuresBehind,
+      enabled_count: (webhookRow?.enabled_count ?? 0) - plan.enabledBehind,
+    });
+  };
+  const planned = async (webhookIndex: number, status: string) => {
+    const seq = await pair.accept();
+    const event = tables.events.get(seq);
+    return {
+      id: randomUUIDv7(),
+      workspace_id: event?.workspace_id ?? '',
+      webhook_id: webhookId(webhookIndex),
+      event_seq: seq,
+      event_id: event?.id ?? '',
+      event: 'issue.created' as const,
+      status: status as 'pending',
+      reason: status === 'pending' ? null : 'a reason',
+    };
+  };
+  const record = async (results: readonly AttemptResult[]) => {
+    await call('recordResults', results);
+    await call('findRecordedResults', results);
+  };
+
+  return {
+    async add({ webhook: index, status }) {
+      await call('storeDeliveries', [await planned(index, status)], new Date());
+    },
+    async record({ results }) {
+      const byDelivery = new Map(results.map((plan) => [pick(plan.which).id, plan]));
+      await record([...byDelivery.values()].map(resultOf));
+    },
+    async recordNew({ webhook: index, succeeded, isStored }) {
+      const plan = await planned(index, 'pending');
+      const now = new Date();
+      if (isStored) await call('storeDeliveries', [plan], now);
+      const { event_seq, event_id, event } = plan;
+      const added = { event_seq, event_id, event, created_at: now.toISOString() };
+      const { enabled_count } = tables.webhooks.get(plan.webhook_id) ?? { enabled_count: 0 };
+      await record([successOf(plan, { ...failed(succeeded), enabled_count, new_delivery: added })]);
+    },
+    async failOften({ which: index, times }) {
+      const plan = { which: index, trigger: 'automatic' as const, succeeded: false };
+      const current = { generationBehind: 0, failuresBehind: 0, enabledBehind: 0 } as const;
+      for (let n = 0; n < times; n += 1) await record([resultOf({ ...plan, ...current })]);
+    },
+    async markUnsent({ which: index, generationBehind, status }) {
+      const { id, generation } = pick(index);
+      const rows = [{ id, generation: generation - generationBehind }];
+      await call('markUnsent', rows, status, 'a reason', new Date());
+    },
+    toBacklog: async ({ which: index }) => await call('moveToBacklog', [pick(index).id], new Date()),
+    async retriesStarted({ which: index, generationBehind }) {
+      const { id, generation } = pick(index);
+      await call('markRetriesStarted', { deliveryId: id, generation: generation - generationBehind });
+    },
+    activate: async ({ webhook: index, active }) => await pair.setActive(webhookId(index), active),
+    hold: async ({ webhook: index }) => await call('holdOrCancelWaiting', webhookId(index)),
+    recover: async ({ webhook: index, statuses }) => await pair.recover(webhookId(index), statuses),
+    delete: async ({ webhook: index }) => await pair.remove(webhookId(index)),
+    claim: async ({ which: index, workflow }) =>
+      await call('claimGroups', [group(index).id, group(index + 1).id], workflow),
+    groupStarted: async ({ which: index }) =>
+      await call('markGroupsStarted', [group(index).id, group(index + 1).id]),
+    groupDone: async ({ which: index, workflow }) =>
+      await call('markGroupsDone', [group(index).id], workflow, new Date()),
+    renew: async ({ which: index }) => await pair.renew(group(index).id),
+    async schedule({ which: index, isOverdue }) {
+      const { id: deliveryId, attempts_count: attempts } = pick(index);
+      const at = new Date(Date.now() + (isOverdue ? -3_600_000 : 3_600_000));
+      await pair.schedule({ deliveryId, token: randomUUIDv7(), at, attempts });
+      await call('listOverdueRetries', new Date(), 100_000);
+    },
+    async startScheduled({ which: index }) {
+      const token = tables.retries.size === 0 ? randomUUIDv7() : newest(tables.retries.keys(), index);
+      await call('startScheduledRetry', token);
+    },
+    unmade: async ({ which: index, why }) =>
+      await call('recordUnmadeRetry', pick(index), { why, at: new Date() }),
+  };
+}
+
+function failed(succeeded: boolean): Partial<AttemptResult> {
+  const now = new Date().toISOString();
+  const at = { attempted_at: now, completed_at: now };
+  return { ...at, succeeded, ...(succeeded ? {} : { response_status: 500, failure: 'status' }) };
+}

@@ -155,6 +155,7 @@ describe('a token of an identity provider', () => {
   let tokens: Tokens;
 
   before(async () => {
+    published.length = 0;
     for (const alg of ['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA']) {
       const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
       keys.set(alg, privateKey);
@@ -213,6 +214,12 @@ describe('a token of an identity provider', () => {
     });
   }
 
+  it('is accepted if its key has the same id as a key of the service', async () => {
+    const keysOf = async () => Response.json({ keys: [{ ...published[1], kid: 'a' }] });
+    const both = createTokens(ring('a'), { ...provider, fetch: keysOf }, () => NOW);
+    assert.equal((await both.verify(await sign('ES256', {}, 'a'))).origin, 'outside');
+  });
+
   it('is accepted until it expires', async () => {
     const token = await sign('ES256');
     await createTokens(ring('a'), provider, at(58_000)).verify(token);
@@ -227,10 +234,13 @@ describe('a token of an identity provider', () => {
   it('is refused without a project, and if the project is not text', async () => {
     assert.equal(await codeOf(tokens.verify(await sign('ES256', { claims: {} }))), 'token_invalid');
     const claims = { 'https://example.com/project': 7 };
-    assert.equal(await codeOf(tokens.verify(await sign('ES256', { claims }))), 'token_invalid');
+    await assert.rejects(tokens.verify(await sign('ES256', { claims })), {
+      code: 'token_invalid',
+      message: 'the claim https://example.com/project of the token must be a string',
+    });
   });
 
-  it('is refused without a subject and without an expiration', async () => {
+  it('is refused without a subject that can be stored, and without an expiration', async () => {
     const unfinished = () =>
       new SignJWT(payload)
         .setProtectedHeader({ alg: 'ES256', kid: 'ES256' })
@@ -243,6 +253,11 @@ describe('a token of an identity provider', () => {
       .setExpirationTime(SECOND + 60)
       .sign(key);
     assert.equal(await codeOf(tokens.verify(nobody)), 'token_invalid');
+    const unstorable = await unfinished()
+      .setSubject('a\u0000da')
+      .setExpirationTime(SECOND + 60)
+      .sign(key);
+    assert.equal(await codeOf(tokens.verify(unstorable)), 'token_invalid');
   });
 
   it('is refused if its key is unknown, or another key signed it', async () => {
@@ -304,9 +319,9 @@ describe('a token of an identity provider', () => {
   });
 
   it('is refused if no provider is configured', async () => {
-    assert.equal(
-      await codeOf(createTokens(ring('a'), null, () => NOW).verify(await sign('ES256'))),
-      'token_invalid',
-    );
+    await assert.rejects(createTokens(ring('a'), null, () => NOW).verify(await sign('ES256')), {
+      code: 'token_invalid',
+      message: 'the token is signed with an unknown key',
+    });
   });
 });

@@ -4,8 +4,9 @@ import type { Role } from '../../src/domain/people/access.ts';
 import { SCOPES } from '../../src/domain/people/access.ts';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { createKey } from '../../src/database/people/keys.ts';
-import { Project, Workspace } from '../../src/database/people/entities.ts';
+import { Member, Project, User, Workspace } from '../../src/database/people/entities.ts';
 import { newApiKey } from '../../src/security/keys.ts';
+import { hashPassword } from '../../src/security/passwords.ts';
 import { PASSWORD, type World } from './world.ts';
 
 /** Adds a person with a role, as the owner with this cookie. Returns the new person's cookie. */
@@ -40,6 +41,21 @@ export async function addWorkspace(world: World): Promise<string> {
     now,
   });
   return key;
+}
+
+/** Creates another workspace with one member, an owner with this password. */
+export async function addPersonElsewhere(
+  world: World,
+  password: string,
+): Promise<{ id: string; email: string }> {
+  const [workspaceId, id, now] = [randomUUID(), randomUUID(), new Date()];
+  const email = `${id}@example.com`;
+  const em = world.database.em.fork();
+  await em.insert(Workspace, { id: workspaceId, name: 'Another', created_at: now });
+  const password_hash = await hashPassword(password);
+  await em.insert(User, { id, email, name: 'Elsewhere', password_hash, created_at: now });
+  await em.insert(Member, { workspace_id: workspaceId, user_id: id, role: 'owner', created_at: now });
+  return { id, email };
 }
 
 /** Stores active keys that this person created, without their secrets. They are called `Key 1`, `Key 2` and so on. */

@@ -12,3 +12,11 @@ export function pythonWithClients(): Promise<string> {
     probe: 'socketio',
   });
 }
+
+/**
+ * Returns the path of a Python with the A2A protocol's own client.
+ * @throws with an instruction if there is none
+ */
+export function pythonWithA2a(): Promise<string> {
+  return pythonWith({ requirements: inCheckout('test', 'support', 'a2a-requirements.txt'), probe: 'a2a' });
+}

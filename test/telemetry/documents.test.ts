@@ -175,24 +175,19 @@ describe('the monitoring documents', function () {
 
   /** Returns the metrics of four processes after a task and an event. */
   async function everything(): Promise<Sample[]> {
+    await using opened = new AsyncDisposableStack();
     const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
+    opened.defer(() => rmSync(folder, { recursive: true }));
     const models = await startModelServer(() => ({ text: 'Done.', tokens: [7, 3] }));
+    opened.defer(() => models.close());
     const receiver = await startCallbackReceiver();
+    opened.defer(() => receiver.close());
     const agents = join(folder, 'agents.yml');
     const price = 'prices:\n  openai-compatible/test: { input: 1, output: 2 }\n';
     writeFileSync(agents, teamText({ more: price }));
-    const service = await startObserved({
-      AGENTS_FILE: agents,
-      ...modelSettings(models),
-    });
-    try {
-      return await workAndScrape(service, receiver, models);
-    } finally {
-      await service.close();
-      await receiver.close();
-      await models.close();
-      rmSync(folder, { recursive: true });
-    }
+    const service = await startObserved({ AGENTS_FILE: agents, ...modelSettings(models) });
+    opened.defer(() => service.close());
+    return await workAndScrape(service, receiver, models);
   }
 
   async function workAndScrape(

@@ -79,6 +79,7 @@ describe('a rotation', function () {
         ['webhooks.secret', 1, 0],
         ['webhooks.previous_secret', 1, 0],
         ['task_runs.callback_secret', 2, 0],
+        ['push_configs.secrets', 0, 0],
         ['idempotency_keys.answer', 1, 0],
       ],
     );

@@ -217,6 +217,15 @@ const SCREENS: readonly Screen[] = [
   },
 ];
 
+/** The largest sum of layout shifts while a screen loads, without those that follow an input. */
+const MAX_LAYOUT_SHIFT = 0.02;
+const SUM_LAYOUT_SHIFTS = `(() => {
+  globalThis.layoutShift = 0;
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) layoutShift += value;
+  }).observe({ type: 'layout-shift', buffered: true });
+})()`;
+
 describe('the screen', () => {
   let at: PopulatedWorkspace;
   let signedIn: ScreensPage;
@@ -225,6 +234,7 @@ describe('the screen', () => {
     at = await startPopulatedWorkspace();
     signedIn = await openScreens(at.world, { cookie: at.cookie });
     signedOut = await openScreens(at.world, { cookie: null });
+    for (const { page } of [signedIn, signedOut]) await page.addInitScript(SUM_LAYOUT_SHIFTS);
   });
   after(async () => {
     await Promise.all([signedIn?.close(), signedOut?.close()]);
@@ -238,13 +248,16 @@ describe('the screen', () => {
   });
 
   for (const screen of SCREENS) {
-    it(`of ${screen.what} is accessible in light and dark, and fits a phone`, async () => {
+    it(`of ${screen.what} is accessible in light and dark, fits a phone, and does not move while it loads`, async () => {
       const { page, go, errors } = screen.signedOut ? signedOut : signedIn;
       const before = errors().length;
       // The browser would not reload a URL that differs only in its hash.
       await page.goto('about:blank');
       await go((await screen.path?.(at)) ?? screen.address);
       await screen.shows(page).waitFor();
+      await page.waitForLoadState('networkidle');
+      const moved = await page.evaluate<number>('globalThis.layoutShift');
+      assert.ok(moved <= MAX_LAYOUT_SHIFT, `layout shift ${moved}`);
       await screen.open?.(page);
       if (screen.picture) await picture(page, screen.picture);
       await assertAccessible(page, screen.what);

@@ -4,7 +4,13 @@ import { INACTIVE_REASON, UNMADE_RETRY, type AttemptTrigger } from '../../src/do
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
 import { EVENT_SCHEMAS } from '../../src/domain/webhooks/event-schemas.ts';
 import { eventAsCurl } from '../../web/pages/webhooks/log/example.ts';
-import { describeDelivery, remedyFor } from '../../web/pages/webhooks/parts/attempt-text.ts';
+import {
+  comingAttempts,
+  describeDelivery,
+  lastFailure,
+  remedyFor,
+  retryMessage,
+} from '../../web/pages/webhooks/parts/attempt-text.ts';
 
 type Delivery = Parameters<typeof describeDelivery>[0];
 type Attempt = Delivery['attempts'][number];
@@ -40,17 +46,21 @@ describe('a skipped delivery in words', () => {
       [MISMATCH, [failed(0, 'manual')], `${RETURNED_503} Not sent automatically: ${MISMATCH}.`],
     ];
     for (const [reason, attempts, words] of table)
-      assert.equal(describeDelivery(delivery({ reason, attempts })), words);
+      assert.equal(describeDelivery(delivery({ reason, attempts }), 'active'), words);
   });
 
   it('also says why a manual retry was not made', () => {
     const unmade = `${UNMADE_RETRY} 2026-01-31T12:00:00.000Z: ${INACTIVE_REASON}`;
     const reason = `${INACTIVE_REASON}; ${unmade}`;
     const sentence = 'A manual retry was not made at 2026-01-31T12:00:00.000Z: the webhook is inactive.';
-    assert.equal(describeDelivery(delivery({ reason })), `Not sent: the webhook was inactive. ${sentence}`);
+    assert.equal(
+      describeDelivery(delivery({ reason }), 'inactive'),
+      `Not sent: the webhook was inactive. ${sentence}`,
+    );
     assert.equal(remedyFor({ status: 'skipped', reason }, { status: 'inactive' }), 'activation');
     const retrying = describeDelivery(
       delivery({ status: 'retrying', reason: unmade, attempts: [failed(0)] }),
+      'active',
     );
     assert.ok(retrying.endsWith(` ${sentence}`), retrying);
   });
@@ -69,7 +79,7 @@ describe('a skipped delivery in words', () => {
 describe('the retries that are left', () => {
   const retrying = (attempts: Attempt[], nextMinutes: number) => {
     const next_attempt_at = new Date(START + nextMinutes * MINUTE + 1_000).toISOString();
-    const words = describeDelivery(delivery({ status: 'retrying', attempts, next_attempt_at }));
+    const words = describeDelivery(delivery({ status: 'retrying', attempts, next_attempt_at }), 'active');
     return words.slice(RETURNED_503.length + 1);
   };
 
@@ -100,6 +110,81 @@ describe('the retries that are left', () => {
       assert.equal(deliveryAttemptsLeft(waitMs + 30_000), 6 - failures);
       assert.equal(deliveryAttemptsLeft(waitMs - 1), null);
     }
+  });
+});
+
+describe('a held delivery in words', () => {
+  it('says what to do in the present state of the webhook', () => {
+    const held = delivery({ status: 'held' });
+    const because = 'Held because the webhook was disabled.';
+    assert.equal(
+      describeDelivery(held, 'disabled'),
+      `${because} When the webhook is enabled, recover its deliveries.`,
+    );
+    assert.equal(
+      describeDelivery(held, 'active'),
+      `${because} The webhook is enabled now: recover its deliveries.`,
+    );
+    assert.equal(
+      describeDelivery(held, 'inactive'),
+      `${because} Activate the webhook, then recover its deliveries.`,
+    );
+    assert.equal(describeDelivery(held, null), because);
+    assert.equal(describeDelivery(held, undefined), because);
+  });
+});
+
+describe('a succeeded delivery in words', () => {
+  it('says that it was delivered, also if a manual attempt failed afterwards', () => {
+    const delivered = { ...failed(0), failure: null, response: { status: 204 } };
+    const words = (attempts: Attempt[]) =>
+      describeDelivery(delivery({ status: 'succeeded', attempts }), 'active');
+    assert.equal(words([delivered]), 'Delivered: 204 No Content after 1.0 s.');
+    assert.equal(
+      words([delivered, failed(1, 'manual')]),
+      `${RETURNED_503} An earlier attempt delivered the event.`,
+    );
+  });
+});
+
+describe('the attempts to come', () => {
+  const [next, scheduled] = ['2026-01-31T12:01:00.000Z', '2026-01-31T13:00:00.000Z'];
+
+  it('are the next one of the schedule while the delivery is retried, and the scheduled retry', () => {
+    const coming = (status: Delivery['status'], at: string | null, scheduled_at: string | null) =>
+      comingAttempts({ status, next_attempt_at: at, scheduled_at });
+    assert.deepEqual(coming('retrying', next, null), { automatic: next, scheduled: null });
+    assert.deepEqual(coming('retrying', next, scheduled), { automatic: next, scheduled });
+    // Without an attempt of the schedule, the API returns the scheduled one twice.
+    assert.deepEqual(coming('pending', scheduled, scheduled), { automatic: null, scheduled });
+    for (const status of ['succeeded', 'failed', 'held', 'skipped', 'cancelled'] as const) {
+      assert.deepEqual(coming(status, next, null), { automatic: null, scheduled: null }, status);
+      assert.deepEqual(coming(status, scheduled, scheduled), { automatic: null, scheduled }, status);
+    }
+  });
+
+  it('are announced after a manual retry until it has ended', () => {
+    const now = { at: undefined, attempts: 3 };
+    assert.equal(retryMessage(now, { attempts_count: 3, scheduled_at: null }), 'Attempt started.');
+    assert.equal(retryMessage(now, { attempts_count: 4, scheduled_at: null }), '');
+    const later = { at: new Date(scheduled), attempts: 3 };
+    assert.match(
+      retryMessage(later, { attempts_count: 3, scheduled_at: scheduled }),
+      /^Attempt scheduled for /,
+    );
+    assert.equal(retryMessage(later, { attempts_count: 4, scheduled_at: null }), '');
+  });
+});
+
+describe('the last delivery of a webhook', () => {
+  const last = { response_status: null, failure: null };
+
+  it('is shown as failed if its last attempt failed', () => {
+    assert.equal(lastFailure({ last: { ...last, failure: 'timeout' } }), 'timeout');
+    assert.equal(lastFailure({ last: { ...last, failure: 'status', response_status: 503 } }), '503');
+    assert.equal(lastFailure({ last: { ...last, response_status: 200 } }), null);
+    assert.equal(lastFailure({ last: null }), null);
+    assert.equal(lastFailure(undefined), null);
   });
 });
 

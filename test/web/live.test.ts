@@ -98,6 +98,7 @@ describe('a run in the browser', () => {
     await at.go(`/orchestration/${id}`);
     await page.getByText('live', { exact: true }).waitFor();
     await page.context().setOffline(true);
+    await page.getByText('not updated', { exact: true }).waitFor();
     for (const channel of channels) await channel.close();
     await answer(id);
     await world.reaches(id, 'completed');

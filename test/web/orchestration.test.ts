@@ -54,6 +54,34 @@ describe('the orchestration screens', () => {
     await run.waitFor({ state: 'detached' });
   });
 
+  it('ask before a task that was not submitted is discarded, and submit it once', async () => {
+    const { page } = at;
+    await at.go('/orchestration');
+    const open = page.getByRole('button', { name: 'Submit task' }).first();
+    const dialog = page.getByRole('dialog', { name: 'Submit task' });
+    const question = page.getByRole('dialog', { name: 'Discard changes?' });
+    await open.click();
+    await dialog.getByLabel('Title').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await open.click();
+    await dialog.getByLabel('Title').fill('Only once');
+    await page.keyboard.press('Escape');
+    await question.getByRole('button', { name: 'Keep editing' }).click();
+    await question.waitFor({ state: 'detached' });
+    assert.equal(await dialog.getByLabel('Title').inputValue(), 'Only once');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await question.getByRole('button', { name: 'Discard changes' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await open.click();
+    await dialog.getByLabel('Title').fill('Only once');
+    await dialog.getByRole('button', { name: 'Submit task', exact: true }).dblclick();
+    await page.getByRole('complementary', { name: 'Run' }).waitFor();
+    const { json } = await world.send('GET', '/api/v1/tasks?limit=200');
+    const titles = json.data.filter(({ title }: { title: string }) => title === 'Only once');
+    assert.equal(titles.length, 1);
+  });
+
   it('ask for a reason before they cancel a run, and record it', async () => {
     const { page } = at;
     const id = await submit('Wrong branch', { step_ms: 60_000 });
@@ -123,6 +151,9 @@ describe('the orchestration screens', () => {
     await world.reaches(id, 'failed');
     await at.go(`/orchestration/${id}`);
     await at.page.getByRole('heading', { name: /Step .* failed/ }).waitFor();
+    const errors = at.page.getByRole('tabpanel', { name: 'Errors' });
+    await errors.getByText('Step failed', { exact: true }).waitFor();
+    await errors.getByText('step_failed', { exact: true }).waitFor();
   });
 
   it('show the reason of an escalation first', async () => {
@@ -130,6 +161,8 @@ describe('the orchestration screens', () => {
     await world.reaches(id, 'escalated');
     await at.go(`/orchestration/${id}`);
     await at.page.getByRole('heading', { name: 'Needs your decision: Which currency?' }).waitFor();
+    await at.page.getByRole('button', { name: /escalated/ }).waitFor();
+    await at.page.getByText('When you have decided, rerun it.').waitFor();
   });
 
   it('offer artifacts for download, and show every call', async () => {

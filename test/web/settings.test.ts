@@ -34,6 +34,12 @@ describe('the settings screens', () => {
     await page.getByRole('button', { name: 'Close' }).click();
     const row = page.getByRole('row', { name: /CI/ });
     await row.getByRole('button', { name: 'Rotate…' }).click();
+    const overlap = page.getByRole('dialog').getByLabel('Overlap in hours');
+    await overlap.fill('');
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByText('Enter whole hours from 0 to 720.').waitFor();
+    await overlap.fill('1');
+    await page.getByText('Enter whole hours').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Rotate key' }).click();
     await page.getByText('It is shown only once').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();

@@ -66,6 +66,8 @@ describe('the webhook screens', function () {
     await withHistory(world, busy, usualDay(6));
     const failing = await webhook({ name: 'Deploy bot', url: 'https://bot.acme.io/in' });
     await withHistory(world, failing, [{ ago: 0.3, succeeded: 1, failed: 7, tookMs: 40 }]);
+    const unlucky = await webhook({ name: 'Chat', url: 'https://chat.acme.io/in' });
+    await withHistory(world, unlucky, [{ ago: 0.5, succeeded: 0, failed: 1, tookMs: 40 }]);
     const old = await webhook({
       name: 'Old CRM',
       url: 'http://crm.acme.io/x',
@@ -86,6 +88,7 @@ describe('the webhook screens', function () {
     await row(busy)
       .getByRole('img', { name: /attempts in 24 hours, 9\d\.\d% succeeded/ })
       .waitFor();
+    await row(unlucky).getByText('active · last delivery failed (503) 30 min ago').waitFor();
     await row(failing).getByText('failing: 7 failures in a row (disabled after 10)').waitFor();
     await row(failing).getByRole('link', { name: 'Show failures of Deploy bot' }).waitFor();
     await row(old).getByText('Connection refused').waitFor();
@@ -237,9 +240,25 @@ describe('the webhook screens', function () {
     assert.equal(json.data[0].has_secret, true);
   });
 
+  it('ask for the secret before it is sent to a new receiver', async () => {
+    const id = await webhook({ secret: 'quiet' });
+    await at.go(`${LIST}/${id}/edit`);
+    await page.getByRole('switch', { name: /Send the secret in/ }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Is required to send it to a new URL').waitFor();
+    await assertAccessible(page, 'the form that asks for the secret');
+    await page.getByText('Use my own', { exact: true }).click();
+    await page.getByRole('textbox', { name: 'Secret', exact: true }).fill('quiet');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('heading', { name: 'Billing sync' }).waitFor();
+    const { json } = await world.send('GET', `/api/v1/webhooks/${id}`);
+    assert.equal(json.include_secret_header, true);
+  });
+
   it('preview the exact test request, accept other data, and show the result', async () => {
     const id = await webhook({ secret: 'quiet' });
     await at.go(`${LIST}/${id}?test=yes`);
+    await page.getByText('Filters do not apply.').waitFor();
     const request = page.getByRole('region', { name: 'Request preview' });
     const signature = await request.getByText(/^sha256=[0-9a-f]{64}$/).textContent();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -295,6 +314,7 @@ describe('the webhook screens', function () {
     receiver.answering(204);
     await panel().getByRole('button', { name: 'Retry now' }).click();
     await panel().getByText('Delivered: 204 No Content').waitFor();
+    await panel().getByText('Attempt started.').waitFor({ state: 'detached' });
     await panel().getByRole('button', { name: 'attempt 2 (manual): 204' }).waitFor();
     await panel().getByRole('button', { name: 'Schedule…' }).click();
     await page.getByRole('button', { name: 'Retry in 5 min' }).click();
@@ -350,6 +370,8 @@ describe('the webhook screens', function () {
     const id = await webhook({ active: false });
     await publish();
     await at.go(`${LIST}/${id}`);
+    await page.getByText('No attempts', { exact: true }).waitFor();
+    assert.equal(await page.getByText('highest bar').count(), 0);
     await log().filter({ hasText: 'skipped' }).getByRole('link').click();
     await panel().getByText('Not sent: the webhook was inactive.').waitFor();
     await assertAccessible(page, 'a skipped delivery of an inactive webhook');
@@ -392,8 +414,8 @@ describe('the webhook screens', function () {
       await publish();
       await deliveries.filter({ hasText: 'succeeded' }).waitFor();
       await lost.page.context().setOffline(true);
+      await lost.page.getByText('not updated', { exact: true }).waitFor();
       for (const channel of channels) await channel.close();
-      await lost.page.getByText('updates every 3 s').waitFor();
       await publish();
       await publish();
       await receiver.receives(3);
@@ -458,6 +480,9 @@ describe('the webhook screens', function () {
     await page.getByRole('button', { name: 'Close test' }).click();
     await page.getByRole('button', { name: '2 · Enable' }).click();
     await viewer.page.getByText('Ask an admin of this workspace to recover the deliveries.').waitFor();
+    await log().filter({ hasText: 'held' }).first().getByRole('link').click();
+    await panel().getByText('The webhook is enabled now: recover its deliveries.').waitFor();
+    await page.keyboard.press('Escape');
     await viewer.close();
     await page.getByRole('button', { name: /^Recover \d+ deliveries$/ }).click();
     const dialog = page.getByRole('dialog');
@@ -471,6 +496,7 @@ describe('the webhook screens', function () {
       async () => (await log().filter({ hasText: 'succeeded' }).count()) >= 12,
     );
     await page.getByText('held', { exact: true }).waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: /held$/ }).waitFor({ state: 'detached' });
   });
 
   it('rotate a secret and show it once, and ask for confirmation before a deactivation or deletion', async () => {

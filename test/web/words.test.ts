@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
 import type { FeedEvent, FeedEventType } from '../../src/domain/tasks/feed-events.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
-import type { TaskState } from '../../src/domain/tasks/task-states.ts';
+import { RUN_ERROR_CODES, type TaskState } from '../../src/domain/tasks/task-states.ts';
 import { parseSearch, stringifySearch, parseList } from '../../web/routing/search.ts';
 import { browserName } from '../../web/format/browser.ts';
-import { formatDuration, formatRelativeTime, formatUtc } from '../../web/format/time.ts';
+import { formatDuration, formatRelativeTime, formatTimeAhead, formatUtc } from '../../web/format/time.ts';
 import { asCurl } from '../../web/pages/orchestration/as-curl.ts';
-import { actorName, callbackOutlook, progressText } from '../../web/pages/orchestration/words.ts';
+import {
+  actorName,
+  callbackOutlook,
+  errorTitle,
+  escalationOutlook,
+  progressText,
+  shownStatus,
+} from '../../web/pages/orchestration/words.ts';
 import { shareOf, timelineOf } from '../../web/pages/orchestration/timeline-model.ts';
 
 const SECOND = 1_000;
@@ -38,6 +45,8 @@ describe('a time on a screen', () => {
     assert.equal(at(7 * SECOND), 'in 7 s');
     assert.equal(at(-3 * MINUTE), '3 min ago');
     assert.equal(at(2 * HOUR), 'in 2 h');
+    assert.equal(formatTimeAhead(now, now + 2 * HOUR), 'in 2 h');
+    assert.equal(formatTimeAhead(now, now - 3 * MINUTE), 'now', 'a retry that is late is still to come');
     assert.equal(formatUtc('2026-01-31T12:00:00.007Z'), '2026-01-31 12:00:00.007 UTC');
   });
 });
@@ -68,6 +77,28 @@ describe('a run in words', () => {
     assert.match(outlook('failed', 'pending'), /starts shortly/);
     assert.match(outlook('cancelled', 'none'), /send no callback/);
     assert.equal(outlook('completed', 'delivered'), '');
+  });
+
+  it('has errors in words, not as codes', () => {
+    const titles = RUN_ERROR_CODES.map(errorTitle);
+    assert.equal(new Set(titles).size, RUN_ERROR_CODES.length);
+    for (const title of titles) assert.match(title, /^[A-Z][A-Za-z ]+$/);
+  });
+
+  it('has the step that escalated as escalated, and no other step', () => {
+    const failed = { name: 'design', status: 'failed' } as const;
+    assert.equal(shownStatus(failed, { escalation: { step: 'design' } }), 'escalated');
+    assert.equal(shownStatus(failed, { escalation: { step: 'review' } }), 'failed');
+    assert.equal(shownStatus(failed, { escalation: null }), 'failed');
+    assert.equal(
+      shownStatus({ ...failed, status: 'completed' }, { escalation: { step: 'design' } }),
+      'completed',
+    );
+  });
+
+  it('advises to rerun an escalated run until it was rerun', () => {
+    assert.match(escalationOutlook({ reruns: [] }), /When you have decided, rerun it\.$/);
+    assert.match(escalationOutlook({ reruns: ['again'] }), /was rerun\.$/);
   });
 });
 
@@ -132,7 +163,7 @@ describe('the timeline of a run', () => {
     usage: null,
     error: null,
   };
-  const run = { created_at: at(0), started_at: at(0), completed_at: at(10), steps: [step] };
+  const run = { created_at: at(0), started_at: at(0), completed_at: at(10), steps: [step], escalation: null };
   const stepData = (attempt: number) => ({ step: { id: 's1', name: 'design', agent: 'architect', attempt } });
   const events = [
     event(1, 'state.changed', 0, { from: 'initializing', to: 'planning' }),
@@ -157,6 +188,19 @@ describe('the timeline of a run', () => {
       ],
     );
     assert.deepEqual(shareOf({ from: Date.parse(at(5)), to: null }, timeline), { left: 50, width: 50 });
+  });
+
+  it('has an attempt that escalated as escalated, with and without its events', () => {
+    const escalated = {
+      ...run,
+      steps: [{ ...step, status: 'failed' as const }],
+      escalation: { step: 'design' },
+    };
+    const asked = event(8, 'escalation.requested', 9, stepData(2));
+    for (const known of [[...events.slice(0, -1), asked], []]) {
+      const timeline = timelineOf(escalated, known, Date.parse(at(99)));
+      assert.equal(timeline.attempts.get('s1')?.at(-1)?.outcome, 'escalated');
+    }
   });
 
   it('uses the steps of the run while its events are loading', () => {

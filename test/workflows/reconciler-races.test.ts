@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { sql } from 'kysely';
 import { pino } from 'pino';
-import type { Database } from '../../src/database/database.ts';
+import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { recordChange } from '../../src/database/tasks/feed.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
@@ -8,7 +9,7 @@ import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
 import type { RunInspector, EngineState } from '../../src/reconciler/run-inspector.ts';
 import { recordEnds, recordPauses, type Dependencies } from '../../src/reconciler/reconcile.ts';
 import type { TaskControl } from '../../src/temporal/task-control.ts';
-import { quietRun } from '../gateway/quiet-runs.ts';
+import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { useInstallation } from '../support/installation.ts';
 
 /** A run can write its own change between the reconciler's read and its write. */
@@ -79,6 +80,50 @@ describe('a run that changes while the reconciler queries Temporal', () => {
     const row = await findRun(database, id);
     assert.deepEqual([row?.state, row?.steps[0]?.summary], ['paused', 'Designed.']);
     assert.deepEqual(row?.output, { written: 'second' });
+  });
+
+  it('gets the time of a pause only with its state and its event', async () => {
+    const pausedAt = new Date();
+    const state = { kind: 'paused' as const, pausedAt, by: 'temporal: ada', reason: null };
+    const db = queryBuilderOf(database);
+    await sql`
+      create function refuse_pauses() returns trigger language plpgsql as
+        $$ begin raise exception 'the process ends here'; end $$`.execute(db);
+    await sql`
+      create trigger refuse_pauses before update on task_runs for each row
+        when (new.state = 'paused') execute function refuse_pauses()`.execute(db);
+    try {
+      await assert.rejects(recordPauses(dependencies(state, 'stateOf')));
+    } finally {
+      await sql`drop function refuse_pauses cascade`.execute(db);
+    }
+    const before = await findRun(database, id);
+    assert.deepEqual([before?.state, before?.engine_paused_at ?? null], ['executing', null]);
+    await recordPauses(dependencies(state, 'stateOf'));
+    const after = await findRun(database, id);
+    assert.deepEqual(
+      [after?.state, after?.engine_paused_at, after?.engine_pause_signalled],
+      ['paused', pausedAt, false],
+    );
+    const last = (await feedOf(database, id)).at(-1);
+    assert.deepEqual(last?.data, { from: 'executing', to: 'paused', by: 'temporal: ada' });
+  });
+
+  it('that Baton has paused keeps its state and feed when the reconciler records a pause', async () => {
+    const at = new Date().toISOString();
+    const view = { ...initialView(), state: 'paused' as const, paused_from: 'executing' as const };
+    const entry = { key: 'own-pause', type: 'state.changed' as const, at, data: {} };
+    const own = { ...view, paused_at: at, paused_by: 'key:test' };
+    await recordChange(database, { executionId: id, view: own, entries: [entry] });
+    const pausedAt = new Date();
+    const state = { kind: 'paused' as const, pausedAt, by: 'temporal: ada', reason: null };
+    await recordPauses(dependencies(state, 'view'));
+    const row = await findRun(database, id);
+    assert.deepEqual(
+      [row?.engine_paused_at, row?.engine_pause_signalled, row?.paused_by],
+      [pausedAt, false, 'key:test'],
+    );
+    assert.equal((await feedOf(database, id)).length, 2);
   });
 
   it('keeps its change when the reconciler ends it', async () => {

@@ -287,7 +287,7 @@ describe('the recorder of a run', () => {
     engine.outcome = () => GONE;
     state.begin(CREATED);
     await recorder.flush();
-    assert.deepEqual([recorder.isGone, timesGone()], [true, 1]);
+    assert.deepEqual([recorder.isGone, recorder.endedAs, timesGone()], [true, 'cancelled', 1]);
     assert.deepEqual([recorder.shown, engine.attributes], [initialView(), []]);
     state.pause({ by: 'key:x' }, CREATED);
     recorder.recordEnginePauseEnd();
@@ -325,6 +325,13 @@ describe('work that records the change of a run with its own', () => {
       { executionId: 'run-1', view: null, entries: [], enginePauseOver: false, history: LENGTH },
     ]);
     assert.deepEqual(recorder.shown, initialView());
+  });
+
+  it('ends as nothing if the row of the run is missing', async () => {
+    const { state, recorder, timesGone } = setUp();
+    state.begin(CREATED);
+    assert.equal(await recorder.recordWith(async () => ({ recorded: { outcome: 'missing' } })), null);
+    assert.deepEqual([recorder.isGone, recorder.endedAs, timesGone()], [true, null, 1]);
   });
 
   it('returns nothing if the run is gone', async () => {

@@ -48,6 +48,11 @@ export function isSignedOut(error: unknown): boolean {
   return error instanceof ApiProblem && error.status === 401;
 }
 
+/** Returns true for the error of an object that does not exist any more. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiProblem && error.status === 404;
+}
+
 /** Returns true if the same request may succeed soon. */
 export function isTransient(error: unknown): boolean {
   return (

@@ -1,5 +1,6 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
-import { isTransient, isSignedOut } from './problem.ts';
+import { recordConnection } from './connection.ts';
+import { isTransient, isSignedOut, Unreachable } from './problem.ts';
 
 const TRIES = 2;
 
@@ -12,7 +13,13 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
     if (isSignedOut(error)) onSignedOut();
   };
   return new QueryClient({
-    queryCache: new QueryCache({ onError }),
+    queryCache: new QueryCache({
+      onSuccess: () => recordConnection({ type: 'data', at: Date.now() }),
+      onError(error) {
+        recordConnection({ type: error instanceof Unreachable ? 'silence' : 'problem' });
+        onError(error);
+      },
+    }),
     mutationCache: new MutationCache({
       onError: (error, _variables, _result, mutation) => {
         // A wrong password does not mean that a session ended.

@@ -1,6 +1,6 @@
 import { ActionIcon, Button } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
-import { IconCheck, IconCopy } from '@tabler/icons-react';
+import { IconCheck, IconCopy } from './icons.tsx';
 
 type CopyProps = { value: string; label?: string; iconOnly?: boolean };
 

@@ -1,6 +1,6 @@
 import { Button, Checkbox, Popover, Stack } from '@mantine/core';
-import { IconChevronDown } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import { IconChevronDown } from './icons.tsx';
 
 type FilterProps<T extends string> = {
   /** The name of the filter, in one word. */

@@ -2,6 +2,7 @@ import { Anchor, Box, Skeleton, Stack } from '@mantine/core';
 import { Link, useRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { EmptyState, ErrorState } from './states.tsx';
 import { Page } from './page.tsx';
+import { Waiting } from './waiting.tsx';
 
 /** The page for unknown addresses. */
 export function NotFound() {
@@ -59,13 +60,15 @@ export function PageSkeleton() {
   );
 }
 
-/** Placeholder rows while a list loads. */
+/** Placeholder rows while a list loads, then a message. */
 export function ListSkeleton({ rows = 6, height = 44 }: { rows?: number; height?: number }) {
   return (
-    <Stack gap="xs" role="status" aria-label="Loading">
-      {Array.from({ length: rows }, (_, index) => (
-        <Skeleton key={index} height={height} radius="md" />
-      ))}
-    </Stack>
+    <Waiting>
+      <Stack gap="xs">
+        {Array.from({ length: rows }, (_, index) => (
+          <Skeleton key={index} height={height} radius="md" />
+        ))}
+      </Stack>
+    </Waiting>
   );
 }

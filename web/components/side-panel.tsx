@@ -1,13 +1,16 @@
 import { ActionIcon, Group, Title } from '@mantine/core';
-import { IconArrowsDiagonal, IconX } from '@tabler/icons-react';
 import { Link, type LinkProps } from '@tanstack/react-router';
 import { useEffect, useRef, type ReactNode } from 'react';
+import { IconArrowsDiagonal, IconX } from './icons.tsx';
+import { linkIn, useRowInPlace } from './row-in-place.ts';
 import classes from './side-panel.module.css';
 
 type SidePanelProps = {
   title: ReactNode;
   /** The accessible name. */
   label: string;
+  /** Selects the row of the object in the list. */
+  row: string;
   onClose: () => void;
   /** Called with -1 or 1 by the arrow keys, to move through the list. */
   onStep?: (by: -1 | 1) => void;
@@ -18,11 +21,12 @@ type SidePanelProps = {
 
 /**
  * Shows details beside a list, which stays usable. Escape closes the panel, the arrow keys move through the list.
- * The panel takes the focus when it opens and returns it when it closes.
+ * The panel takes the focus when it opens. When it closes, the focus returns to the row of the object, which keeps its place.
  */
-export function SidePanel({ title, label, onClose, onStep, page, children }: SidePanelProps) {
+export function SidePanel({ title, label, row, onClose, onStep, page, children }: SidePanelProps) {
   const panel = useRef<HTMLElement>(null);
-  useFocusWhileOpen(panel);
+  useRowInPlace(row);
+  useFocusWhileOpen(panel, row);
   useKeys({ Escape: onClose, ArrowUp: () => onStep?.(-1), ArrowDown: () => onStep?.(1) });
   return (
     <aside ref={panel} data-side-panel className={classes['panel']} aria-label={label} tabIndex={-1}>
@@ -59,12 +63,17 @@ export function SidePanel({ title, label, onClose, onStep, page, children }: Sid
   );
 }
 
-function useFocusWhileOpen(panel: React.RefObject<HTMLElement | null>): void {
+function useFocusWhileOpen(panel: React.RefObject<HTMLElement | null>, row: string): void {
+  const now = useRef(row);
+  useEffect(() => {
+    now.current = row;
+  });
   useEffect(() => {
     const before = document.activeElement;
     panel.current?.focus({ preventScroll: true });
     return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+      const next = linkIn(now.current) ?? before;
+      if (next instanceof HTMLElement && next.isConnected) next.focus({ preventScroll: true });
     };
   }, [panel]);
 }

@@ -1,4 +1,4 @@
-import { formatExactTime, formatDuration, formatRelativeTime } from '../format/time.ts';
+import { formatExactTime, formatDuration, formatRelativeTime, formatTimeAhead } from '../format/time.ts';
 import { useNow } from './now.ts';
 
 /**
@@ -10,7 +10,7 @@ export function RelativeTime({ at, isAhead = false }: { at: string; isAhead?: bo
   const time = Date.parse(at);
   return (
     <time dateTime={at} title={formatExactTime(at)}>
-      {formatRelativeTime(now, isAhead ? time : Math.min(time, now))}
+      {isAhead ? formatTimeAhead(now, time) : formatRelativeTime(now, Math.min(time, now))}
     </time>
   );
 }

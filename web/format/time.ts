@@ -31,6 +31,11 @@ export function formatRelativeTime(now: number, at: number): string {
   return days.format(Math.trunc(delta / DAY), 'day');
 }
 
+/** Returns a moment to come relative to `now`; `now` if it has passed, since what is late is still to come. */
+export function formatTimeAhead(now: number, at: number): string {
+  return at <= now ? 'now' : formatRelativeTime(now, at);
+}
+
 function formatDistance(delta: number, size: number, unit: string): string {
   const count = Math.trunc(Math.abs(delta) / size);
   return delta < 0 ? `${count} ${unit} ago` : `in ${count} ${unit}`;

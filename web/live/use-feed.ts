@@ -10,8 +10,8 @@ const GATHER_MS = 60;
 type Run = { executionId: string; projectId: string; isOver: boolean };
 
 /**
- * The feed of a run from its first event on, live until the last one. `onNews` is called when events have arrived; many
- * events within a moment are one call. For one run: give the component another key for another run.
+ * The feed of a run from its first event on, live until the last one. `onNews` is called when events have arrived, once
+ * for events that arrive close together. Serves one run: a component for another run needs another key.
  */
 export function useFeed({ executionId, projectId, isOver }: Run, onNews: () => void) {
   const [events, setEvents] = useState<readonly FeedEvent[]>([]);

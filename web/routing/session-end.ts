@@ -18,7 +18,9 @@ export function watchSession(router: AnyRouter, queryClient: QueryClient) {
     const { pathname, href } = router.state.location;
     // Without a session before, the route guard redirects to the sign-in page.
     if (pathname === '/sign-in' || queryClient.getQueryData(sessionQuery.queryKey) === undefined) return;
-    void router.navigate({ to: '/sign-in', search: { to: href, ended: 'yes' }, replace: true });
+    // A form with changes cannot be saved any more.
+    const search = { to: href, ended: 'yes' } as const;
+    void router.navigate({ to: '/sign-in', search, replace: true, ignoreBlocker: true });
     // The next user must not see the data of the previous one.
     queryClient.clear();
   };

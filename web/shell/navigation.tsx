@@ -1,3 +1,4 @@
+import { Link, type LinkProps } from '@tanstack/react-router';
 import {
   IconAddressBook,
   IconFolders,
@@ -7,15 +8,14 @@ import {
   IconTopologyStar3,
   IconUsers,
   IconWebhook,
-} from '@tabler/icons-react';
-import { Link, type LinkProps } from '@tanstack/react-router';
-import type { ComponentType } from 'react';
+  type Icon,
+} from '../components/icons.tsx';
 import classes from './shell.module.css';
 
 type NavigationItem = {
   to: NonNullable<LinkProps['to']>;
   title: string;
-  icon: ComponentType<{ size?: number; 'aria-hidden'?: boolean }>;
+  icon: Icon;
 };
 
 const SETTINGS: { heading: string; items: NavigationItem[] }[] = [

@@ -2,10 +2,10 @@ import { ActionIcon, Menu, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { IconLogout, IconUserCircle, IconUserCog } from '@tabler/icons-react';
 import { unwrap, api } from '../api/client.ts';
 import { isSignedOut } from '../api/problem.ts';
 import { useSession } from '../api/session.ts';
+import { IconLogout, IconUserCircle, IconUserCog } from '../components/icons.tsx';
 import { notifyTabs } from '../routing/session-end.ts';
 import { errorMessage } from '../components/states.tsx';
 
@@ -61,7 +61,7 @@ function useSignOut() {
     },
     async onSuccess() {
       notifyTabs('signed-out');
-      await navigate({ to: '/sign-in' });
+      await navigate({ to: '/sign-in', ignoreBlocker: true });
       queryClient.clear();
     },
     onError: (error) =>

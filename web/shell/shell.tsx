@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { Outlet } from '@tanstack/react-router';
 import { useSession } from '../api/session.ts';
 import { Bell } from '../components/notifications/bell.tsx';
+import { ConnectionBanner } from './connection-banner.tsx';
 import { Navigation } from './navigation.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import classes from './shell.module.css';
@@ -52,6 +53,7 @@ export function Shell() {
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1} className={classes['main']}>
         <Outlet />
+        <ConnectionBanner />
       </AppShell.Main>
     </AppShell>
   );

@@ -82,7 +82,10 @@ function withId(event: OutgoingEvent): IdentifiedEvent {
   return { ...event, id: event.id ?? `evt_${randomHex()}` };
 }
 
-/** Yields the events as JSON texts, in batches that fit into one request. A too large event is a batch of its own. */
+/**
+ * Yields the events as JSON texts, in batches that fit into one request. An event that is too large is a separate
+ * batch.
+ */
 function* splitIntoBatches(events: readonly IdentifiedEvent[]): Generator<string[]> {
   const encoder = new TextEncoder();
   let batch: string[] = [];

@@ -1,4 +1,4 @@
-/* Made from the constants of the service by dev/docs/main.ts: states, codes and limits. */
+/* Generated from the constants of the service by dev/docs/main.ts: states, codes and limits. */
 
 export const TASK_STATES = ["initializing","planning","executing","paused","completed","failed","cancelled","escalated"] as const;
 export const TERMINAL_STATES = ["completed","failed","cancelled","escalated"] as const;

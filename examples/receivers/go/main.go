@@ -26,7 +26,7 @@ const (
 	remembered   = 100_000
 )
 
-// deliveries are those that were taken. In earnest: a table with a unique column that outlives the process.
+// deliveries are the accepted ones. In production, use a table with a unique column instead.
 type deliveries struct {
 	sync.Mutex
 	taken map[string]bool
@@ -49,7 +49,7 @@ func (d *deliveries) keep(id string) bool {
 	return true
 }
 
-// isGenuine looks at two headers: while a secret is being rotated the old one signs too, in the second.
+// isGenuine looks at two headers: while a secret is being rotated, the second has the signature with the old secret.
 func isGenuine(secret, body []byte, header http.Header) bool {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(body)

@@ -18,7 +18,7 @@ SECRET = os.environ.get("WEBHOOK_SECRET", "").encode("utf-8")
 MAX_BODY_BYTES = 4 * 1024 * 1024
 REMEMBERED = 100_000
 
-# Deliveries that were taken, oldest first. In earnest: a table with a unique column that outlives the process.
+# Accepted deliveries, oldest first. In production, use a table with a unique column instead.
 taken: dict[str, None] = {}
 taken_lock = threading.Lock()
 
@@ -50,7 +50,7 @@ class Receiver(BaseHTTPRequestHandler):
         self.answer(204)
 
     def is_genuine(self, body: bytes) -> bool:
-        """While a secret is being rotated the old one signs too, in the second header."""
+        """While a secret is being rotated, the second header has the signature with the old secret."""
         expected = "sha256=" + hmac.new(SECRET, body, hashlib.sha256).hexdigest()
         given = [self.headers.get(name, "") for name in ("X-Service-Signature", "X-Service-Signature-Previous")]
         return any([hmac.compare_digest(expected.encode(), one.encode("latin-1", "replace")) for one in given])

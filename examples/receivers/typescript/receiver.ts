@@ -13,7 +13,7 @@ const secret = process.env['WEBHOOK_SECRET'] ?? '';
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const REMEMBERED = 100_000;
 
-/** Deliveries that were taken, oldest first. In earnest: a table with a unique column that outlives the process. */
+/** Accepted deliveries, oldest first. In production, use a table with a unique column instead. */
 const taken = new Set<string>();
 
 if (secret === '') {
@@ -61,7 +61,7 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer | null> {
   return Buffer.concat(chunks);
 }
 
-/** While a secret is being rotated the old one signs too, in the second header. */
+/** While a secret is being rotated, the second header has the signature with the old secret. */
 function isGenuine(request: IncomingMessage, body: Buffer): boolean {
   const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`);
   return ['x-service-signature', 'x-service-signature-previous'].some((name) => {

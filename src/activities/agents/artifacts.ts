@@ -35,6 +35,7 @@ export function createArtifactActivities({ database, clock }: Dependencies) {
         created_at: clock(),
       });
       if (outcome === 'full') return refused(`the run has reached its limit of ${MAX_ARTIFACTS} documents`);
+      if (outcome === 'ended') return refused('the task has ended');
       if (outcome === 'missing') return refused('the task was erased');
       return { answer: answerOf(`kept ${name}, ${content.length} bytes`), artifact: info };
     },

@@ -1,6 +1,4 @@
-import type { Database } from '../../database/database.ts';
-import { markRetriesStarted, markUnsent } from '../../database/webhooks/dispatch.ts';
-import { recordUnmadeRetry } from '../../database/webhooks/scheduled-retries.ts';
+import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import type { AttemptResult, RecordedResult } from '../../database/webhooks/delivery-results.ts';
 import type { WebhookTarget } from '../../database/webhooks/webhook-targets.ts';
 import { isStillDue, type DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
@@ -13,7 +11,7 @@ import type { NewDeliveries } from './new-deliveries.ts';
 import { post, type Post, type PostDependencies } from './post.ts';
 
 export type AttemptDependencies = PostDependencies & {
-  database: Database;
+  store: DeliveryStore;
   webhookLoader: WebhookLoader;
   limiter: AttemptLimiter;
   recorder: ResultRecorder;
@@ -60,7 +58,7 @@ const MAX_WAIT_MS = 1_000;
  * request, records the result and starts retries. Rejects with the signal's reason if aborted before it is sent.
  */
 export function createAttempts(deps: AttemptDependencies) {
-  const { webhookLoader, limiter, recorder, database, control, onError, traces } = deps;
+  const { webhookLoader, limiter, recorder, store, control, onError, traces } = deps;
 
   /**
    * Every attempt belongs to the trace of the event's request, even if it is made in a group, from a backlog, or hours
@@ -118,8 +116,8 @@ export function createAttempts(deps: AttemptDependencies) {
     if (endpoint && !refusal) return { endpoint, at };
     const [status, reason] = refusal ?? DELETED;
     await rows?.store([delivery.id]);
-    if (trigger !== 'manual') await markUnsent(database, [delivery], status, reason, now());
-    else await recordUnmadeRetry(database, delivery, { why: reason, at: now() });
+    if (trigger !== 'manual') await store.markUnsent([delivery], status, reason, now());
+    else await store.recordUnmadeRetry(delivery, { why: reason, at: now() });
     return null;
   }
 
@@ -129,7 +127,7 @@ export function createAttempts(deps: AttemptDependencies) {
     const schedule = { deliveryId, generation: result.generation };
     try {
       await control.startRetries(schedule, due - now.getTime());
-      await markRetriesStarted(database, schedule);
+      await store.markRetriesStarted(schedule);
     } catch (error) {
       onError(error, 'starting a retry failed; the reconciler will start it', deliveryId);
     }

@@ -1,14 +1,5 @@
 import { Context } from '@temporalio/activity';
-import {
-  readDeliveriesToSend,
-  claimGroups,
-  markGroupsDone,
-  storeDeliveries,
-  findDeliveryIds,
-  findWaiting,
-  findWaitingOfGroups,
-  type PlannedDelivery,
-} from '../../database/webhooks/dispatch.ts';
+import type { PlannedDelivery } from '../../database/webhooks/dispatch.ts';
 import type { DispatchInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { allEnded } from './all-ended.ts';
@@ -21,7 +12,7 @@ import { planDeliveries, postsOf } from './planned-deliveries.ts';
 
 export type DispatchActivities = ReturnType<typeof createDispatchActivities>;
 
-/** The result of a dispatch. Those of versions before have the ids of the unfinished deliveries. */
+/** The result of a dispatch. Results of previous versions have the ids of the unfinished deliveries. */
 export type DispatchResult = { isFinished: boolean } | { isFinished?: never; unfinished: string[] };
 
 export type DispatchDependencies = FirstAttemptDependencies & {
@@ -39,42 +30,45 @@ const BRIEF_MS = 2_500;
  */
 const FIRST_ATTEMPT_EXPIRY_MS = 36_000;
 const POLL_MS = 1_000;
+/**
+ * Time from the claim of a group after which its deliveries are not sent without finding out what was recorded, in
+ * milliseconds. Temporal gives the work of a process that does not respond to another one, not before 10 s.
+ */
+const LATE_MS = 5_000;
 
 /** Creates the activities that make first attempts, in groups of events. */
 export function createDispatchActivities(deps: DispatchDependencies) {
-  const { database, webhookLoader } = deps;
+  const { store, webhookLoader } = deps;
   const firstAttempts = createFirstAttempts(deps);
 
   return {
     /**
-     * Matches the events of the groups with the webhooks of their workspaces, and makes and records the first attempts of
-     * their deliveries. A repeat skips recorded deliveries. Returns whether all attempts were over after a moment; if not,
-     * {@link finishGroup} waits for the others.
+     * Matches the events of the groups with the webhooks of their workspaces, and makes and records the first attempts
+     * of their deliveries. A repeat skips recorded deliveries. Returns whether all attempts ended within
+     * {@link BRIEF_MS}; if not, {@link finishGroup} waits for the others.
      */
     async dispatchGroup(input: DispatchInput): Promise<DispatchResult> {
       const groupIds = groupsOf(input);
       const workflowId = ownWorkflowId();
       const now = await engineClock(deps.engineTime);
+      const begun = performance.now();
       const [{ events, isRepeat }, endpoints] = await Promise.all([
-        claimGroups(database, groupIds, workflowId),
+        store.claimGroups(groupIds, workflowId),
         webhookLoader.loadForGroups(groupIds),
       ]);
-      const stored = isRepeat
-        ? await findDeliveryIds(
-            database,
-            events.map(({ seq }) => seq),
-          )
-        : new Map();
+      const stored = isRepeat ? await store.findDeliveryIds(events.map(({ seq }) => seq)) : new Map();
       const planned = planDeliveries(events, endpoints, stored);
       // Read before the rows, so that an attempt that ends in between does not count as waiting.
       const attempts = firstAttempts.among(planned.map(({ id }) => id));
       const pending = planned.filter(({ status }) => status === 'pending');
       // A repeat needs rows to find out which deliveries were recorded.
-      const rows = isRepeat ? null : createNewDeliveries(database, pending, now);
-      const waiting = await storeDeliveries(database, isRepeat ? planned : planned.filter(isUnsent), now());
+      const rows = isRepeat ? null : createNewDeliveries(store, pending, now);
+      const waiting = await store.storeDeliveries(isRepeat ? planned : planned.filter(isUnsent), now());
       const toSend = isRepeat ? waiting : new Set(pending.map(({ id }) => id));
-      // If this execution has timed out, its repeat sends them.
+      // If this execution has timed out, or its process was frozen, a repeat sends what is not recorded yet.
       Context.current().cancellationSignal.throwIfAborted();
+      if (!isRepeat && performance.now() - begun > LATE_MS)
+        throw new Error(`the groups were claimed more than ${LATE_MS / 1_000} s ago`);
       const posts = postsOf(planned, events, toSend).filter(({ id }) => !attempts.has(id));
       for (const [id, sending] of firstAttempts.start(posts, now, rows)) attempts.set(id, sending);
       const errors: unknown[] = [];
@@ -83,8 +77,8 @@ export function createDispatchActivities(deps: DispatchDependencies) {
         .finally(() => rows?.close())
         .then(async () => {
           // A delivery that was stored before is still sent if its webhook has other filters by now, or is inactive.
-          if (isRepeat && (await findWaitingOfGroups(database, groupIds, workflowId)).size > 0) return false;
-          await markGroupsDone(database, groupIds, workflowId, now());
+          if (isRepeat && (await store.findWaitingOfGroups(groupIds, workflowId)).size > 0) return false;
+          await store.markGroupsDone(groupIds, workflowId, now());
           return true;
         });
       const isDone = await Promise.race([ending, after(BRIEF_MS)]);
@@ -99,28 +93,28 @@ export function createDispatchActivities(deps: DispatchDependencies) {
     },
 
     /**
-     * Waits until the remaining deliveries of the groups are recorded. Sends those again whose process died. Workflows of
-     * versions before pass their ids.
+     * Waits until the remaining deliveries of the groups are recorded. Sends those again whose process died. Workflows
+     * of previous versions pass their ids.
      */
     async finishGroup({ ids, ...input }: DispatchInput & { ids?: string[] }): Promise<void> {
       using _heartbeat = startHeartbeat();
       const find = () =>
-        ids ? findWaiting(database, ids) : findWaitingOfGroups(database, groupsOf(input), ownWorkflowId());
+        ids ? store.findWaiting(ids) : store.findWaitingOfGroups(groupsOf(input), ownWorkflowId());
       const now = await engineClock(deps.engineTime);
       await Promise.all(firstAttempts.among([...(await find())]).values());
       for (;;) {
         const waiting = await find();
-        const deliveries = await readDeliveriesToSend(database, [...waiting]);
+        const deliveries = await store.readDeliveriesToSend([...waiting]);
         if (deliveries.length === 0) break;
         const over = deliveries.filter(
           ({ created_at: at }) => now().getTime() - at.getTime() > FIRST_ATTEMPT_EXPIRY_MS,
         );
-        const posts = await selectSendable(database, over, now());
+        const posts = await selectSendable(store, over, now());
         await allEnded(firstAttempts.start(posts, now).values());
         if (over.length < deliveries.length) await after(POLL_MS);
         Context.current().cancellationSignal.throwIfAborted();
       }
-      await markGroupsDone(database, groupsOf(input), ownWorkflowId(), now());
+      await store.markGroupsDone(groupsOf(input), ownWorkflowId(), now());
     },
   };
 }

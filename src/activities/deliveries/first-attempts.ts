@@ -1,13 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { moveToBacklog } from '../../database/webhooks/dispatch.ts';
-import type { Database } from '../../database/database.ts';
+import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import type { Attempt } from './attempts.ts';
 import type { NewDeliveries } from './new-deliveries.ts';
 import type { Post } from './post.ts';
 
 export type FirstAttemptDependencies = {
-  database: Database;
+  store: DeliveryStore;
   attempt: Attempt;
   control: Pick<DeliveryControl, 'drainBacklog'>;
 };
@@ -21,7 +20,7 @@ const FRESH_MS = 100;
 const BATCH_MS = 20;
 
 /** Creates the first attempts of this process: it knows which are in flight, so that none is made twice at once. */
-export function createFirstAttempts({ database, attempt, control }: FirstAttemptDependencies) {
+export function createFirstAttempts({ store, attempt, control }: FirstAttemptDependencies) {
   const inFlight = new Map<string, Promise<void>>();
 
   return {
@@ -34,7 +33,7 @@ export function createFirstAttempts({ database, attempt, control }: FirstAttempt
       now: () => Date,
       rows: NewDeliveries | null = null,
     ): Map<string, Promise<void>> {
-      const enqueue = createBacklogBatcher({ database, control, now });
+      const enqueue = createBacklogBatcher({ store, control, now });
       const sendOne = async (delivery: Post): Promise<void> => {
         const outcome = await attempt(delivery, {
           trigger: 'automatic',
@@ -70,15 +69,15 @@ export function createFirstAttempts({ database, attempt, control }: FirstAttempt
 
 /** Returns a function that moves deliveries to the backlogs of their webhooks, in one batch for each window. */
 function createBacklogBatcher({
-  database,
+  store,
   control,
   now,
-}: Pick<FirstAttemptDependencies, 'database' | 'control'> & { now: () => Date }) {
+}: Pick<FirstAttemptDependencies, 'store' | 'control'> & { now: () => Date }) {
   let next: { deliveries: Post[]; moved: Promise<void> } | null = null;
 
   async function moveAll(deliveries: readonly Post[]): Promise<void> {
     const ids = deliveries.map(({ id }) => id);
-    await moveToBacklog(database, ids, now());
+    await store.moveToBacklog(ids, now());
     const webhooks = new Set(deliveries.map(({ webhook_id: id }) => id));
     await Promise.all([...webhooks].map((webhookId) => control.drainBacklog(webhookId)));
   }

@@ -1,30 +1,31 @@
 import type { NewDelivery } from '../../database/webhooks/delivery-results.ts';
-import { storeDeliveries, type PlannedDelivery } from '../../database/webhooks/dispatch.ts';
-import type { Database } from '../../database/database.ts';
+import type { PlannedDelivery } from '../../database/webhooks/dispatch.ts';
+import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import { retryOnDeadlock } from '../../database/common/outage.ts';
 
 /**
  * The rows of new deliveries. A row is written together with the result of its first attempt, which is half the work of
- * writing it twice. One whose attempt takes longer than a moment is stored before, as `pending`.
+ * writing it twice. If the attempt takes longer than {@link ROW_DELAY_MS}, the row is stored before its end, as `pending`.
  */
 export type NewDeliveries = {
-  /** Resolves with whether the delivery has a row, so that somebody else may have changed it. */
+  /** Resolves with whether the delivery has a row, so that others may have changed it. */
   hasRow(id: string): Promise<boolean>;
   /**
-   * Resolves with what the row contains beside the result that the caller is about to record; null if there is a row.
+   * Resolves with the columns of the row in addition to the result that the caller is about to record; null if there is
+   * a row.
    */
   take(id: string): Promise<NewDelivery | null>;
   /** Resolves when these deliveries have rows. @throws what the database throws */
   store(ids: readonly string[]): Promise<void>;
-  /** Stops the storing of rows after a moment. */
+  /** Stops storing rows whose attempt takes long. */
   close(): void;
 };
 
 /** Time after which a delivery without a result gets its row, in milliseconds. */
-const MOMENT_MS = 500;
+const ROW_DELAY_MS = 500;
 
 export function createNewDeliveries(
-  database: Database,
+  deliveries: Pick<DeliveryStore, 'storeDeliveries'>,
   planned: readonly PlannedDelivery[],
   now: () => Date,
 ): NewDeliveries {
@@ -35,11 +36,11 @@ export function createNewDeliveries(
   /** Inserts in progress or done, by delivery. */
   const stored = new Map<string, Promise<void>>();
   let batch: { rows: PlannedDelivery[]; inserted: Promise<void> } | null = null;
-  const timer = setTimeout(() => void store(others()).catch(() => {}), MOMENT_MS);
+  const timer = setTimeout(() => void store(others()).catch(() => {}), ROW_DELAY_MS);
 
   const others = () => [...rows.keys()].filter((id) => !taken.has(id));
 
-  /** Inserts what is asked for in the same turn of the event loop in one statement. */
+  /** Inserts all rows that are requested in the same turn of the event loop with one statement. */
   function insert(row: PlannedDelivery): Promise<void> {
     if (batch === null) {
       const together: PlannedDelivery[] = [];
@@ -52,7 +53,7 @@ export function createNewDeliveries(
   async function insertAll(those: readonly PlannedDelivery[]): Promise<void> {
     batch = null;
     try {
-      await retryOnDeadlock(() => storeDeliveries(database, those, createdAt));
+      await retryOnDeadlock(() => deliveries.storeDeliveries(those, createdAt));
     } catch (error) {
       for (const { id } of those) stored.delete(id);
       throw error;

@@ -121,7 +121,7 @@ function signingOf({ openSecret }: PostDependencies, endpoint: WebhookTarget, no
   return {
     secret: secret === null ? null : openSecret(secret, id),
     previousSecret: overlaps ? openSecret(previous, id) : null,
-    // A relayed request is stored for a moment and must not contain the secret.
+    // A relayed request is stored for a short time and must not contain the secret.
     includeSecretHeader: endpoint.include_secret_header && endpoint.listening_until === null,
     standardWebhooks: endpoint.standard_webhooks,
   };

@@ -1,4 +1,4 @@
-import type { Database } from '../../database/database.ts';
+import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import type { AttemptResult, Disabled, RecordedResult } from '../../database/webhooks/delivery-results.ts';
 import { recordWithRetries } from './recording.ts';
 
@@ -37,7 +37,7 @@ type Entry = {
  * repeats few.
  */
 export function createResultRecorder(
-  database: Database,
+  store: DeliveryStore,
   onDisabled: (disabled: Disabled) => void,
 ): ResultRecorder {
   const waiting: Entry[] = [];
@@ -66,7 +66,7 @@ export function createResultRecorder(
     failures -= batch.filter(({ result }) => !result.succeeded).length;
     try {
       const { recorded, disabled } = await recordWithRetries(
-        database,
+        store,
         batch.map(({ result }) => result),
       );
       for (const { result, resolve } of batch) resolve(recorded.get(result.delivery_id) ?? null);

@@ -1,7 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { Database } from '../../database/database.ts';
-import { listBacklog, readDeliveriesToSend, type DeliveryToSend } from '../../database/webhooks/dispatch.ts';
-import { recordUnmadeRetry, startScheduledRetry } from '../../database/webhooks/scheduled-retries.ts';
+import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
+import type { DeliveryToSend } from '../../database/webhooks/dispatch.ts';
 import {
   countAttemptsAtRequest,
   isSettled,
@@ -19,7 +18,7 @@ export type RetryActivities = ReturnType<typeof createRetryActivities>;
 /** `isMore` and `isWell`: see `drainBacklog`. `isCrowded` is missing in results of previous versions. */
 type BacklogRound = { isMore: boolean; isWell: boolean; isCrowded?: boolean };
 
-type RetryDependencies = { database: Database; attempt: Attempt; engineTime: EngineTime };
+type RetryDependencies = { store: DeliveryStore; attempt: Attempt; engineTime: EngineTime };
 
 /** Deliveries of a backlog per call, and time in which a call starts new attempts, in milliseconds. */
 const BACKLOG_BATCH = 200;
@@ -35,7 +34,7 @@ const PLACE_WAIT_MS = 30_000;
 const TEST_PLACE_WAIT_MS = 2_000;
 
 /** Creates the activities for all attempts other than the first one in a group. */
-export function createRetryActivities({ database, attempt, engineTime }: RetryDependencies) {
+export function createRetryActivities({ store, attempt, engineTime }: RetryDependencies) {
   return {
     /**
      * Makes one scheduled attempt of a delivery. Does nothing if the delivery has succeeded, was held, or restarted its
@@ -57,7 +56,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     async attemptOnce(input: AttemptInput): Promise<void> {
       using _heartbeat = startHeartbeat();
       const { deliveryId, trigger } = input;
-      if (input.scheduled && !(await startScheduledRetry(database, input.token))) return;
+      if (input.scheduled && !(await store.startScheduledRetry(input.token))) return;
       const delivery = await find(deliveryId);
       const now = await engineClock(engineTime);
       if (!delivery) return;
@@ -65,12 +64,12 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
       const attempts = input.attempts ?? countAttemptsAtRequest(count, changedAt, input.token);
       const isWanted = (current: DeliveryProgress) => !isSettled(current, attempts);
       if (!isWanted(delivery)) return;
-      const [one] = await selectSendable(database, [delivery], now());
+      const [one] = await selectSendable(store, [delivery], now());
       if (one) {
         const { kind } = await attempt(one, { trigger, now, isWanted, startsRetries: false, ...signals() });
         if (kind === 'no_room') throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
       } else if (trigger === 'manual') {
-        await recordUnmadeRetry(database, delivery, { why: PAYLOAD_DELETED, at: now() });
+        await store.recordUnmadeRetry(delivery, { why: PAYLOAD_DELETED, at: now() });
       }
     },
 
@@ -85,7 +84,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
   };
 
   async function find(id: string): Promise<DeliveryToSend | null> {
-    return (await readDeliveriesToSend(database, [id]))[0] ?? null;
+    return (await store.readDeliveriesToSend([id]))[0] ?? null;
   }
 
   async function attemptOfSchedule({ deliveryId, generation }: DeliveryInput): Promise<void> {
@@ -95,10 +94,12 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
     // If a worker dies after its attempt was recorded, the retry policy starts the next one too early.
     const early = (delivery.next_attempt_at?.getTime() ?? 0) - now().getTime();
     if (early > NEAR_MS) throw deliveryFailed('the next attempt is not due yet', early);
-    const [one] = await selectSendable(database, [delivery], now());
+    const [one] = await selectSendable(store, [delivery], now());
     if (!one) return;
     const outcome = await attempt(one, { trigger: 'automatic', now, startsRetries: false, ...signals() });
     if (outcome.kind === 'no_room') throw noFreePlace(PLACE_WAIT_MS);
+    // An attempt of a frozen worker may have been recorded after the first read. Then the schedule goes on with the next one.
+    if (outcome.kind === 'unsent') return await attemptOfSchedule({ deliveryId, generation });
     const result = outcome.kind === 'recorded' ? outcome.result : null;
     if (result?.status === 'failed') throw deliveryFailed('the last attempt failed', null);
     if (result?.status !== 'retrying') return;
@@ -109,8 +110,8 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
   async function drain(webhookId: string, width: number): Promise<BacklogRound> {
     const now = await engineClock(engineTime);
     const begun = performance.now();
-    const backlog = await listBacklog(database, webhookId, BACKLOG_BATCH);
-    const queue = await selectSendable(database, backlog, now());
+    const backlog = await store.listBacklog(webhookId, BACKLOG_BATCH);
+    const queue = await selectSendable(store, backlog, now());
     const { signal } = signals();
     const options = { trigger: 'automatic', now, freshMs: null, startsRetries: true, signal } as const;
     let isWell = true;
@@ -130,7 +131,7 @@ export function createRetryActivities({ database, attempt, engineTime }: RetryDe
       }
     };
     await allEnded(Array.from({ length: Math.min(width, queue.length) }, work));
-    const isMore = (await listBacklog(database, webhookId, 1)).length > 0;
+    const isMore = (await store.listBacklog(webhookId, 1)).length > 0;
     return { isMore, isWell, isCrowded: isCrowded && attempts === 0 };
   }
 }

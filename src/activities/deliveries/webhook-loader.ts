@@ -1,10 +1,5 @@
-import type { Database } from '../../database/database.ts';
-import { readProgress } from '../../database/webhooks/dispatch.ts';
-import {
-  readTargets,
-  listTargetsForGroups,
-  type WebhookTarget,
-} from '../../database/webhooks/webhook-targets.ts';
+import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
+import type { WebhookTarget } from '../../database/webhooks/webhook-targets.ts';
 import type { DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 
 /**
@@ -39,7 +34,7 @@ type Lookup = { since: number; at: Date; rows: Promise<Rows>; ids: Set<string> }
 type Rows = { endpoints: Map<string, WebhookTarget>; deliveries: Map<string, DeliveryProgress> };
 
 /** Creates the loader. Lookups run one at a time, each for everything requested since the last one began. */
-export function createWebhookLoader(database: Database): WebhookLoader {
+export function createWebhookLoader(store: DeliveryStore): WebhookLoader {
   let running: Promise<unknown> = Promise.resolve();
   let next: PromiseWithResolvers<Lookup> | null = null;
   const requested = { webhooks: new Set<string>(), deliveries: new Set<string>() };
@@ -67,8 +62,8 @@ export function createWebhookLoader(database: Database): WebhookLoader {
 
   async function readRows(webhooks: string[], deliveries: string[]): Promise<Rows> {
     const [endpoints, progress] = await Promise.all([
-      readTargets(database, webhooks),
-      deliveries.length === 0 ? new Map<string, DeliveryProgress>() : readProgress(database, deliveries),
+      store.readTargets(webhooks),
+      deliveries.length === 0 ? new Map<string, DeliveryProgress>() : store.readProgress(deliveries),
     ]);
     return { endpoints, deliveries: progress };
   }
@@ -82,7 +77,7 @@ export function createWebhookLoader(database: Database): WebhookLoader {
   }
 
   return {
-    loadForGroups: (groupIds) => listTargetsForGroups(database, groupIds),
+    loadForGroups: (groupIds) => store.listTargetsForGroups(groupIds),
     async loadCurrent(webhookId, now, deliveryId) {
       let lookup = deliveryId === null ? freshLookup(webhookId) : null;
       if (!lookup) {

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { presentDelivery } from '../../domain/webhooks/delivery-view.ts';
 import { webhookStatus } from '../../domain/webhooks/webhook.ts';
+import { derivedUuid } from '../../database/common/ids.ts';
 import { findPayload, findDelivery, type DeliveryRow } from '../../database/webhooks/deliveries.ts';
 import {
   cancelScheduledRetry,
@@ -58,7 +59,10 @@ export async function retryDelivery(
   if (at && delayMs > 0) {
     if (!(await scheduleAttempt(deps, input, at, delayMs))) return await current();
     await notifyDeliveryChanged(deps.database, webhook.id, id);
-  } else await startAttempt(deps, { ...input, token: claim ? idOfClaim(claim) : randomUUIDv7() }, 0);
+  } else {
+    const started = await startAttempt(deps, { ...input, token: tokenOf(id, at, claim) }, 0);
+    if (at && started === 'known') return await current();
+  }
   await recordRequest(deps, {
     workspaceId,
     actor,
@@ -122,17 +126,34 @@ async function endAttempt({ deliveryControl }: Dependencies, token: string, reas
   });
 }
 
-/** Starts an attempt. If the result is uncertain, it tries once more: the same token starts only one attempt. */
-async function startAttempt(deps: Dependencies, input: AttemptInput, delayMs: number): Promise<void> {
+/**
+ * Returns the token of an attempt that starts now. Requests with the same time in the past have the same one, so that
+ * only the first starts an attempt.
+ */
+function tokenOf(deliveryId: string, at: Date | undefined, claim: Claim | null): string {
+  if (at) return derivedUuid(deliveryId, `${deliveryId}:retry:${at.toISOString()}`);
+  return claim ? idOfClaim(claim) : randomUUIDv7();
+}
+
+/**
+ * Starts an attempt. If the result is uncertain, it tries once more: the same token starts only one attempt. Returns
+ * `known` if another request has started it.
+ */
+async function startAttempt(
+  deps: Dependencies,
+  input: AttemptInput,
+  delayMs: number,
+): Promise<'started' | 'known'> {
   for (const isLast of [false, true]) {
     try {
-      await deps.deliveryControl.attempt(input, delayMs);
-      return;
+      const outcome = await deps.deliveryControl.attempt(input, delayMs);
+      return isLast ? 'started' : outcome;
     } catch (error) {
       if (!(error instanceof EngineUncertain)) throw error;
       if (isLast) throw unavailable('Temporal', error);
     }
   }
+  return 'started';
 }
 
 /** @throws Problem `invalid_state` if the webhook receives no deliveries at present */

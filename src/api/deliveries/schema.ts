@@ -80,6 +80,10 @@ export const listParameters = z.strictObject({
 
 export const retry = z
   .strictObject({
-    at: givenTime.optional().describe('At most 30 days ahead; default: now. A time in the past means now'),
+    at: givenTime
+      .optional()
+      .describe(
+        'At most 30 days ahead; default: now. A time in the past means now. The same time twice is one retry',
+      ),
   })
   .meta({ id: 'DeliveryRetry' });

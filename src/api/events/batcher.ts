@@ -5,7 +5,7 @@ import type { InTrace } from './group-starter.ts';
 import type { GroupStore } from './group-store.ts';
 import { createBatchingWindow } from './batching-window.ts';
 
-/** Maximum size of a group. A larger request forms a group of its own. */
+/** Maximum size of a group. A larger request forms a separate group. */
 const FULL_EVENTS = 100;
 const FULL_BYTES = 512 * 1_024;
 /**

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
-import type { Database } from '../../database/database.ts';
-import { markGroupsStarted } from '../../database/webhooks/events.ts';
+import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import {
   countNextGroups,
   restAfterDispatch,
@@ -16,7 +15,7 @@ export type InTrace = (traceparent: string | null, work: () => Promise<void>) =>
 export type GroupToStart = StoredGroup & { traceparent: string | null };
 
 type GroupStarterDependencies = {
-  database: Database;
+  store: Pick<DeliveryStore, 'markGroupsStarted'>;
   control: Pick<DeliveryControl, 'dispatch'>;
   inTrace?: InTrace | undefined;
   log: Logger;
@@ -24,7 +23,7 @@ type GroupStarterDependencies = {
 
 /** Creates the starter of the process's groups of events: one workflow for all that were stored since the last one. */
 export function createGroupStarter({
-  database,
+  store,
   control,
   inTrace = (_traceparent, work) => work(),
   log,
@@ -35,9 +34,9 @@ export function createGroupStarter({
       const ids = [id, ...others.map((group) => group.id)] as const;
       await inTrace(traceparent, () => control.dispatch(ids));
       // If the record is lost, the groups may be started twice. The second workflow finds them claimed.
-      await markGroupsStarted(database, ids).catch((error: unknown) =>
-        log.warn({ err: error }, 'recording started groups failed'),
-      );
+      await store
+        .markGroupsStarted(ids)
+        .catch((error: unknown) => log.warn({ err: error }, 'recording started groups failed'));
     },
     concurrency: 1,
     batch: countNextGroups,

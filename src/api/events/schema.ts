@@ -56,7 +56,8 @@ export const eventTime = z.iso
   .transform((value) => new Date(value).toISOString())
   .meta(shownAs({ type: 'string', format: 'date-time' }));
 
-const envelope = z.strictObject({
+/** The fields of an event. Its kind decides about `data`. */
+export const envelope = z.strictObject({
   id: eventId.optional(),
   event: z.enum(EVENT_KINDS),
   timestamp: eventTime.optional(),
@@ -157,7 +158,8 @@ export const eventsBody = bodySchema(checkBody, {
   ],
 });
 
-const acceptedEvent = z.strictObject({
+/** The result for one event. */
+export const acceptedEvent = z.strictObject({
   id: z.string(),
   duplicate: z.boolean().describe('The event was already accepted and is not sent again'),
 });

@@ -24,7 +24,7 @@ export function accessLog(log: Logger, onRequest?: (answered: CompletedRequest) 
   return async function logAccess(context: Context, next: Next): Promise<void> {
     const begun = performance.now();
     context.res.once('close', () => {
-      const { requestId, caller, route, trace } = context.state as RequestState;
+      const { requestId, caller, route, trace, invoked } = context.state as RequestState;
       const { method, path } = context;
       const { statusCode: status } = context.res;
       const ms = performance.now() - begun;
@@ -36,7 +36,8 @@ export function accessLog(log: Logger, onRequest?: (answered: CompletedRequest) 
         method,
         path,
         route,
-        ...resourceOf(context),
+        ...(invoked ? { operation: invoked.operation } : {}),
+        ...resourceOf(context, invoked),
         status,
         finished: context.res.writableFinished,
         duration_ms: Math.round(ms),
@@ -50,9 +51,10 @@ export function accessLog(log: Logger, onRequest?: (answered: CompletedRequest) 
 }
 
 /** Returns the id of the requested or created resource. */
-function resourceOf(context: Context): Record<string, string> {
-  const made = context.response.get('Location');
-  const [, kind = '', id = ''] = RESOURCE.exec(context.path) ?? RESOURCE.exec(pathOf(made)) ?? [];
+function resourceOf(context: Context, invoked: RequestState['invoked']): Record<string, string> {
+  const path = invoked?.path ?? context.path;
+  const made = invoked?.made ?? context.response.get('Location');
+  const [, kind = '', id = ''] = RESOURCE.exec(path) ?? RESOURCE.exec(pathOf(made)) ?? [];
   const name = ID_NAMES[kind];
   return name === undefined ? {} : { [name]: id };
 }

@@ -20,6 +20,23 @@ export async function readJson(
   context: Context,
   mediaTypes: readonly string[] = ['application/json'],
 ): Promise<JsonBody | undefined> {
+  const body = await readText(context, mediaTypes);
+  if (body === undefined) return undefined;
+  try {
+    return { ...body, value: JSON.parse(body.text) };
+  } catch {
+    throw new Problem('malformed_json', 'The body is not valid JSON.');
+  }
+}
+
+/**
+ * Returns the text of the request body, in one of the media types; undefined without a body.
+ * @throws Problem `unsupported_media_type`, `payload_too_large`, `malformed_json` if it is not UTF-8
+ */
+export async function readText(
+  context: Context,
+  mediaTypes: readonly string[] = ['application/json'],
+): Promise<Omit<JsonBody, 'value'> | undefined> {
   const { req } = context;
   if (req.headers['transfer-encoding'] === undefined && Number(req.headers['content-length'] ?? 0) === 0) {
     return undefined;
@@ -32,12 +49,7 @@ export async function readJson(
   const mediaType = mediaTypeOf(context, mediaTypes);
   if (!isUtf8(bytes)) throw new Problem('malformed_json', 'The body is not valid UTF-8.');
   // A byte order mark is not part of the text (RFC 8259, section 8.1 allows a parser to ignore it).
-  const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
-  try {
-    return { text, value: JSON.parse(text), mediaType };
-  } catch {
-    throw new Problem('malformed_json', 'The body is not valid JSON.');
-  }
+  return { text: bytes.toString('utf8').replace(/^\uFEFF/, ''), mediaType };
 }
 
 function mediaTypeOf(context: Context, allowed: readonly string[]): string {

@@ -14,8 +14,7 @@ export function errorResponses(log: Logger) {
       await next();
     } catch (error) {
       const problem = asProblem(error);
-      if (problem.status >= 500)
-        log.error({ request_id: requestId, err: problem.cause ?? problem }, 'request failed');
+      logFailure(log, problem, requestId);
       context.status = problem.status;
       context.set(problem.headers);
       context.set('Cache-Control', 'no-store');
@@ -25,7 +24,14 @@ export function errorResponses(log: Logger) {
   };
 }
 
-function asProblem(error: unknown): Problem {
+/** Logs a problem that the service is responsible for. */
+export function logFailure(log: Logger, problem: Problem, requestId: string): void {
+  if (problem.status < 500) return;
+  log.error({ request_id: requestId, err: problem.cause ?? problem }, 'request failed');
+}
+
+/** Returns the problem that an error is answered with. */
+export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof EngineUnavailable) return unavailable('Temporal', error);
   if (error instanceof ProviderUnreachable) return unavailable('The identity provider', error);

@@ -80,7 +80,13 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string) {
 }
 
 /** Responses may get further fields, so the schemas of responses must not forbid them. Requests with unknown fields are refused. */
-function allowMoreInResponses({ jsonSchema, io }: { jsonSchema: object; io: 'input' | 'output' }): void {
+export function allowMoreInResponses({
+  jsonSchema,
+  io,
+}: {
+  jsonSchema: object;
+  io: 'input' | 'output';
+}): void {
   const schema = jsonSchema as { additionalProperties?: unknown };
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
 }
@@ -88,7 +94,7 @@ function allowMoreInResponses({ jsonSchema, io }: { jsonSchema: object; io: 'inp
 /** Returns the schema of values that a request contains, or that the service sends. */
 function jsonSchemaOf(schema: z.ZodType): object {
   const { $schema: _, $defs = {}, ...inline } = z.toJSONSchema(schema, { io: 'input' });
-  // A schema with an id is a definition of its own.
+  // A schema with an id is a separate definition.
   return Object.values($defs)[0] ?? inline;
 }
 

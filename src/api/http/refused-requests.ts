@@ -28,7 +28,7 @@ export function answerRefusedRequests(server: Server, headers: Readonly<Record<s
     // The client has disconnected, or a second response would become part of the one that is being sent.
     if (error.code === 'ECONNRESET' || !socket.writable || hasBegun) return void socket.destroy();
     const [code, detail] = CODES[error.code ?? ''] ?? ['bad_request', 'The request is not valid HTTP/1.1.'];
-    // A client that goes on sending must not keep the connection.
+    // A client that continues to send must not keep the connection.
     socket.end(refusal(new Problem(code, detail), headers), () => socket.destroy());
   });
 }

@@ -9,6 +9,8 @@ export type RequestState = {
   caller?: Caller;
   /** The path template; set when the route is known. */
   route?: string;
+  /** The first call of a route within the request, for protocols that call routes: its path and the URL it created. */
+  invoked?: { operation: string; path: string; made?: string };
   /** The span of the request, if traces are recorded. */
   trace?: RequestTrace;
 };

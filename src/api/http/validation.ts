@@ -25,3 +25,10 @@ export function validated<T>(schema: z.ZodType<T>, value: unknown, where: 'body'
     },
   );
 }
+
+/** Returns the problem of a query with one unknown parameter. */
+export function unknownParameter(name: string): Problem {
+  const message = `\`${name}\` is not a known parameter.`;
+  const errors = [{ parameter: name, code: 'unknown_member' as const, message }];
+  return new Problem('bad_request', `1 error in the query: ${message}`, { errors });
+}

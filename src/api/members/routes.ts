@@ -6,6 +6,7 @@ import {
   changeRole,
   listMembers,
   removeMember,
+  type AdditionRefusal,
   type MemberRefusal,
   type MemberRow,
 } from '../../database/people/members.ts';
@@ -44,13 +45,16 @@ const added = member
     initial_password: z
       .string()
       .nullable()
-      .describe(
-        'Password for the first sign-in, shown once; null if you set one or the person already had one',
-      ),
+      .describe('Password for the first sign-in, shown once; null if you set one'),
   })
   .meta({ id: 'AddedMember' });
 
 const params = z.strictObject({ id: uuid });
+
+const ADDITION_REFUSALS: Record<AdditionRefusal, string> = {
+  member: 'is already a member.',
+  elsewhere: 'has an account in another workspace. Send an invitation instead.',
+};
 
 /** Returns the routes of the members of a workspace and their roles (docs/http-api.md). */
 export function memberRoutes(deps: Dependencies): Route[] {
@@ -84,6 +88,8 @@ function add(deps: Dependencies): Route {
     operationId: 'addMember',
     tag,
     summary: 'Add a member',
+    description:
+      'Sets an initial password. A member of another workspace is not added, because an admin there may know the password: invite the person.',
     access: admins,
     body: plan,
     idempotent: true,
@@ -93,7 +99,7 @@ function add(deps: Dependencies): Route {
       const { email: address, name, role, password } = body;
       if (role === 'owner' && actorRole !== 'owner') throw refusal('owners_only');
       const made = password ?? makePassword();
-      const done = await addMember(deps.database, {
+      const row = await addMember(deps.database, {
         workspaceId,
         email: address,
         name: name ?? address.split('@')[0] ?? address,
@@ -102,9 +108,9 @@ function add(deps: Dependencies): Route {
         actor,
         now: deps.clock(),
       });
-      if (!done) throw new Problem('conflict', `${address} is already a member.`);
-      const initial = done.known || password !== undefined ? null : made;
-      return { status: 201, body: { ...present(done.member), initial_password: initial } };
+      if (typeof row === 'string') throw new Problem('conflict', `${address} ${ADDITION_REFUSALS[row]}`);
+      const initial = password === undefined ? made : null;
+      return { status: 201, body: { ...present(row), initial_password: initial } };
     },
   });
 }

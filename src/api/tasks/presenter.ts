@@ -2,6 +2,7 @@ import { withoutRepeatedSignatures, withoutSignatures } from '../../outbound/web
 import { callbackStatusOf } from '../../domain/tasks/callback.ts';
 import type { RunView, Usage } from '../../domain/tasks/run-schemas.ts';
 import { roomOf } from '../../domain/tasks/task-run.ts';
+import type { PushAttemptRow } from '../../database/tasks/push.ts';
 import type { CallbackAttemptRow } from '../../database/tasks/callbacks.ts';
 import type { Rerun } from '../../database/tasks/reruns.ts';
 import { JsonText } from '../http/json-text.ts';
@@ -83,13 +84,39 @@ export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: PresenterCo
 
 /** Returns an attempt with its full request and response. `signed`: with the signature of the request. */
 export function presentAttempt(row: CallbackAttemptRow, signed: boolean) {
+  const { id, execution_id, attempt, trigger } = row;
+  return { id, execution_id, attempt, trigger, ...presentRequest(row, signed) };
+}
+
+/** Returns an attempt of a push notification, like {@link presentAttempt}. */
+export function presentPushAttempt(row: PushAttemptRow, signed: boolean) {
+  const { id, execution_id, config_id, seq, attempt } = row;
+  return { id, execution_id, config_id, seq, attempt, ...presentRequest(row, signed) };
+}
+
+/** The fields that all attempts have. */
+type RequestFields = Pick<
+  CallbackAttemptRow,
+  | 'url'
+  | 'request_headers'
+  | 'request_body'
+  | 'response_status'
+  | 'response_headers'
+  | 'response_body'
+  | 'failure'
+  | 'message'
+  | 'address'
+  | 'duration_ms'
+  | 'attempted_at'
+  | 'completed_at'
+  | 'next_attempt_at'
+  | 'reconnected'
+>;
+
+function presentRequest(row: RequestFields, signed: boolean) {
   const stored = { headers: row.response_headers ?? null, body: row.response_body ?? null };
   const response = signed ? stored : withoutRepeatedSignatures(stored, row.request_headers);
   return {
-    id: row.id,
-    execution_id: row.execution_id,
-    attempt: row.attempt,
-    trigger: row.trigger,
     url: row.url,
     request_headers: signed ? row.request_headers : withoutSignatures(row.request_headers),
     request_body: row.request_body,

@@ -4,23 +4,22 @@ import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { submission } from '../../domain/tasks/task-submission.ts';
 import { readActorLabels } from '../../database/people/actors.ts';
 import { listCallbackAttempts } from '../../database/tasks/callbacks.ts';
+import { listPushAttempts } from '../../database/tasks/push.ts';
 import { listProjectIds } from '../../database/people/projects.ts';
 import { eraseRun, listRuns, type RunFilter } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
-import { CALLBACK_RETRIES, RUN_PAUSES } from '../../domain/common/limits.ts';
-import { createRateLimiter } from '../../domain/common/rate-limiter.ts';
-import { createStreamLimit } from '../http/open-streams.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type RouteResponse, type Route } from '../http/route.ts';
 import { allEvents, eventStream, isFeedOver } from './events.ts';
-import { presentAttempt, presentListed } from './presenter.ts';
+import { presentAttempt, presentPushAttempt, presentListed } from './presenter.ts';
 import { detailOf, openRun, readRun } from './read.ts';
 import { rerunTask } from './rerun.ts';
 import { retryCallback } from './retry-callback.ts';
 import * as schema from './schema.ts';
 import { applyAction, type RunAction } from './actions.ts';
 import { submitTask } from './submit.ts';
+import type { TaskLimits } from './task-limits.ts';
 import { workRoutes } from './work-routes.ts';
 import { preferredWait, readWhenChanged } from './wait.ts';
 
@@ -31,16 +30,17 @@ const writes = { kind: 'credential', scope: 'tasks:write' } as const;
 const tag = 'task';
 
 /** Returns the routes of tasks (docs/http-api.md). */
-export function taskRoutes(deps: Dependencies): Route[] {
+export function taskRoutes(deps: Dependencies, limits: TaskLimits): Route[] {
   return [
     submit(deps),
     list(deps),
-    read(deps),
-    ...actionRoutes(deps),
+    read(deps, limits),
+    ...actionRoutes(deps, limits),
     rerun(deps),
-    events(deps),
+    events(deps, limits),
     callbacks(deps),
-    callbackRetry(deps),
+    callbackRetry(deps, limits),
+    pushes(deps),
     ...workRoutes(deps),
     erase(deps),
   ];
@@ -92,7 +92,7 @@ function list(deps: Dependencies): Route {
   });
 }
 
-function read(deps: Dependencies): Route {
+function read(deps: Dependencies, { waits }: TaskLimits): Route {
   return route({
     method: 'get',
     path: ONE,
@@ -113,20 +113,20 @@ function read(deps: Dependencies): Route {
       const reading = await readRun(deps, row);
       const seconds = preferredWait([call.headers.prefer].flat().join(','));
       if (seconds === null) return { status: 200, body: await detailOf(deps, reading) };
-      const later = await readWhenChanged(deps, reading, { seconds, signal: call.signal });
+      const { caller, signal } = call;
+      const later = await waits.counted(caller, () => readWhenChanged(deps, reading, { seconds, signal }));
       const headers = { 'Preference-Applied': `wait=${seconds}` };
       return { status: 200, headers, body: await detailOf(deps, later) };
     },
   });
 }
 
-function actionRoutes(deps: Dependencies): Route[] {
+function actionRoutes(deps: Dependencies, { pauses }: TaskLimits): Route[] {
   const summaries: Record<RunAction, string> = {
     pause: 'Pause a task; no new step starts',
     continue: 'Continue a paused task',
     cancel: 'Cancel a task',
   };
-  const limiter = createRateLimiter({ name: 'run', ...RUN_PAUSES }, () => deps.clock());
   const common = (action: RunAction) => ({
     method: 'post' as const,
     path: `${ONE}/${action}`,
@@ -145,7 +145,7 @@ function actionRoutes(deps: Dependencies): Route[] {
         ...common(action),
         body: schema.actionRequest,
         handle: async ({ caller, params, body }) =>
-          await applyAction(deps, caller, { id: params.execution_id, action, reason: body?.reason }, limiter),
+          await applyAction(deps, caller, { id: params.execution_id, action, reason: body?.reason }, pauses),
       }),
     ),
     route({
@@ -163,7 +163,7 @@ function actionRoutes(deps: Dependencies): Route[] {
             reason: body?.reason,
             question: body?.question ?? null,
           },
-          limiter,
+          pauses,
         ),
     }),
   ];
@@ -196,8 +196,7 @@ function rerun(deps: Dependencies): Route {
   });
 }
 
-function events(deps: Dependencies): Route {
-  const streams = createStreamLimit();
+function events(deps: Dependencies, { streams }: TaskLimits): Route {
   return route({
     method: 'get',
     path: `${ONE}/events`,
@@ -256,8 +255,26 @@ function callbacks(deps: Dependencies): Route {
   });
 }
 
-function callbackRetry(deps: Dependencies): Route {
-  const limiter = createRateLimiter({ name: 'callback', ...CALLBACK_RETRIES }, () => deps.clock());
+function pushes(deps: Dependencies): Route {
+  return route({
+    method: 'get',
+    path: `${ONE}/push-notifications`,
+    operationId: 'readTaskPushNotifications',
+    tag,
+    summary: 'List the attempts of push notifications of a run, by configuration, oldest first',
+    access: reads,
+    params: schema.taskParams,
+    responses: { 200: { description: 'All attempts', schema: schema.pushList } },
+    async handle({ caller, params }) {
+      const row = await openRun(deps, caller, params.execution_id);
+      const signed = caller.scopes.includes('tasks:write');
+      const attempts = await listPushAttempts(deps.database, row.id);
+      return { status: 200, body: { data: attempts.map((attempt) => presentPushAttempt(attempt, signed)) } };
+    },
+  });
+}
+
+function callbackRetry(deps: Dependencies, { callbackRetries }: TaskLimits): Route {
   return route({
     method: 'post',
     path: `${ONE}/callback/retry`,
@@ -270,7 +287,8 @@ function callbackRetry(deps: Dependencies): Route {
     params: schema.taskParams,
     responses: { 202: { description: 'Accepted; returns the current state', schema: schema.detail } },
     problems: ['invalid_state'],
-    handle: async ({ caller, params }) => await retryCallback(deps, caller, params.execution_id, limiter),
+    handle: async ({ caller, params }) =>
+      await retryCallback(deps, caller, params.execution_id, callbackRetries),
   });
 }
 

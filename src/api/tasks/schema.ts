@@ -193,6 +193,26 @@ export const eventParameters = z.strictObject({
   after: integerParameter(0, 2_147_483_647).optional().describe('Only events with a higher `seq`'),
 });
 
+/** The request and the response of an attempt. */
+const attemptedRequest = {
+  url: z.string(),
+  request_headers: z.record(z.string(), z.string()),
+  request_body: z.string(),
+  response_status: z.int().nullable(),
+  response_headers: z.record(z.string(), z.string()).nullable(),
+  response_body: z.string().nullable().describe('The first 16 KiB'),
+  failure: z.string().nullable().describe('Kind of failure; null on success'),
+  message: z.string().nullable(),
+  address: z.string().nullable().describe('IP address of the connection'),
+  duration_ms: z.int().nullable(),
+  attempted_at: timestamp,
+  completed_at: timestamp.nullable(),
+  next_attempt_at: timestamp.nullable(),
+  reconnected: z
+    .boolean()
+    .describe('True if a reused connection was closed without a response and the request was sent again'),
+};
+
 /** The audit log `workflow_webhook_deliveries` (docs/how-it-works.md), oldest first. */
 const callbackAttempt = z
   .strictObject({
@@ -200,24 +220,22 @@ const callbackAttempt = z
     execution_id: uuidOut,
     attempt: z.int(),
     trigger: callbackTrigger,
-    url: z.string(),
-    request_headers: z.record(z.string(), z.string()),
-    request_body: z.string(),
-    response_status: z.int().nullable(),
-    response_headers: z.record(z.string(), z.string()).nullable(),
-    response_body: z.string().nullable().describe('The first 16 KiB'),
-    failure: z.string().nullable().describe('Kind of failure; null on success'),
-    message: z.string().nullable(),
-    address: z.string().nullable().describe('IP address of the connection'),
-    duration_ms: z.int().nullable(),
-    attempted_at: timestamp,
-    completed_at: timestamp.nullable(),
-    next_attempt_at: timestamp.nullable(),
-    reconnected: z
-      .boolean()
-      .describe('True if a reused connection was closed without a response and the request was sent again'),
+    ...attemptedRequest,
   })
   .meta({ id: 'CallbackAttempt' });
 export const callbackList = z
   .strictObject({ data: z.array(callbackAttempt) })
   .meta({ id: 'CallbackAttempts' });
+
+/** The log of push notifications (docs/a2a.md). */
+const pushAttempt = z
+  .strictObject({
+    id: uuidOut,
+    execution_id: uuidOut,
+    config_id: z.string().describe('Id of the push notification configuration'),
+    seq: z.int().describe('`seq` of the event of the feed'),
+    attempt: z.int(),
+    ...attemptedRequest,
+  })
+  .meta({ id: 'PushAttempt' });
+export const pushList = z.strictObject({ data: z.array(pushAttempt) }).meta({ id: 'PushAttempts' });

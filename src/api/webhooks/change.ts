@@ -1,6 +1,6 @@
-import { exposesSecret, isHeaderSafe } from '../../domain/webhooks/webhook.ts';
+import { exposesSecret, isHeaderSafe, sendsSecretToNewUrl } from '../../domain/webhooks/webhook.ts';
 import type { WebhookChange, WebhookRow } from '../../database/webhooks/webhooks.ts';
-import { webhookSecretContext, type Sealing } from '../../security/sealing.ts';
+import { webhookSecretContext } from '../../security/sealing.ts';
 import type { ProblemEntry } from '../../domain/common/validation.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
@@ -22,10 +22,10 @@ export function resolveChange(
   row: Signing,
   edit: WebhookEdit,
 ): WebhookChange {
-  const wrongSecret = secretProblems(deps.sealing, row, edit);
+  const wrongSecret = secretProblems(row, edit);
   const errors = [
     ...(isListener(row) ? listenerProblems(edit) : urlProblems(deps, edit)),
-    ...(wrongSecret.length > 0 ? wrongSecret : consentProblems(row, edit)),
+    ...(wrongSecret.length > 0 ? wrongSecret : newUrlProblems(row, edit)),
   ];
   if (errors.length > 0) {
     throw new Problem('validation_failed', errors.map(({ message }) => message).join(' '), { errors });
@@ -56,14 +56,14 @@ function isListener({ listening_until: until }: Signing): boolean {
   return (until ?? null) !== null;
 }
 
-/** Relayed requests are stored in the database for a moment, where no secret may be. The address is only shown. */
+/** Relayed requests are stored in the database for a short time, where no secret may be. The address is only shown. */
 function listenerProblems({ include_secret_header: isRequested }: WebhookEdit): ProblemEntry[] {
   if (isRequested !== true) return [];
   return [problem('include_secret_header', 'not_allowed', 'is not supported for a webhook of a listener')];
 }
 
 /** Reports an option that requires a secret if the edit sets it, otherwise the removal of the secret. */
-function secretProblems(sealing: Sealing, row: Signing, edit: WebhookEdit): ProblemEntry[] {
+function secretProblems(row: Signing, edit: WebhookEdit): ProblemEntry[] {
   const hasSecret = edit.secret === undefined ? (row.secret ?? null) !== null : edit.secret !== null;
   const isOn = (option: SecretOption) => edit[option] ?? row[option];
   if (!hasSecret) {
@@ -73,28 +73,35 @@ function secretProblems(sealing: Sealing, row: Signing, edit: WebhookEdit): Prob
         : problem('secret', 'not_allowed', `is required by \`${option}\`; disable that option too`),
     );
   }
-  if (!isOn('include_secret_header')) return [];
-  if (typeof edit.secret === 'string') {
-    return isHeaderSafe(edit.secret) ? [] : [problem('secret', 'invalid_format', UNSAFE)];
-  }
-  if (row.include_secret_header || !row.secret) return [];
-  return isHeaderSafe(sealing.open(row.secret, webhookSecretContext(row.id)))
-    ? []
-    : [
-        problem(
-          'include_secret_header',
-          'not_allowed',
-          'cannot send the secret; set one of visible ASCII characters',
-        ),
-      ];
+  if (typeof edit.secret !== 'string' || !isOn('include_secret_header') || isHeaderSafe(edit.secret))
+    return [];
+  return [problem('secret', 'invalid_format', UNSAFE)];
 }
 
-function consentProblems(row: Signing, edit: WebhookEdit): ProblemEntry[] {
-  const { url = row.url, include_secret_header = row.include_secret_header } = edit;
-  if (edit.allow_secret_over_http === true || !exposesSecret(row, { url, include_secret_header })) return [];
-  const words =
-    'must be true to send the secret over plain http, where anyone between Baton and the receiver can read it';
-  return [problem('allow_secret_over_http', 'required', words)];
+/** Reports what a secret needs to be sent to a URL that did not get it before. */
+function newUrlProblems(row: Signing, edit: WebhookEdit): ProblemEntry[] {
+  const { url = row.url, include_secret_header = row.include_secret_header, secret } = edit;
+  const after = { url, include_secret_header };
+  return [
+    ...(sendsSecretToNewUrl(row, after) && secret === undefined
+      ? [
+          problem(
+            'secret',
+            'required',
+            'is required to send it to a new URL; repeat the current secret or set a new one',
+          ),
+        ]
+      : []),
+    ...(exposesSecret(row, after) && edit.allow_secret_over_http !== true
+      ? [
+          problem(
+            'allow_secret_over_http',
+            'required',
+            'must be true to send the secret over plain http, where anyone between Baton and the receiver can read it',
+          ),
+        ]
+      : []),
+  ];
 }
 
 function problem(field: string, code: ProblemEntry['code'], words: string): ProblemEntry {

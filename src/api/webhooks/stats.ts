@@ -28,7 +28,11 @@ const hour = z.strictObject({
   from: timestamp,
   succeeded: z.number().int(),
   failed: z.number().int(),
-  p95_ms: z.number().int().nullable().describe('p95 response time in milliseconds; null without responses'),
+  p95_ms: z
+    .number()
+    .int()
+    .nullable()
+    .describe('p95 response time in milliseconds. Timeouts count with their time. null without both'),
 });
 
 const last = z.strictObject({

@@ -1,8 +1,14 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { TEST_DRAFT_MS } from '../../domain/common/limits.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { payloadText, searchWordsOf } from '../../domain/webhooks/event-payload.ts';
 import { sampleData } from '../../domain/webhooks/event-samples.ts';
-import { listAttempts, cancelTestDelivery, insertTestDelivery } from '../../database/webhooks/deliveries.ts';
+import {
+  listAttempts,
+  cancelTestDelivery,
+  insertTestDelivery,
+  testEventId,
+} from '../../database/webhooks/deliveries.ts';
 import { isDuplicate } from '../../database/common/outage.ts';
 import { insertTestEvent, findWorkspaceName } from '../../database/webhooks/events.ts';
 import { findWebhook, type WebhookRow } from '../../database/webhooks/webhooks.ts';
@@ -25,8 +31,7 @@ type TestPlan = {
   data: Record<string, unknown> | undefined;
 };
 
-/** Maximum age of a draft, and how far its clock may be ahead of this one. */
-const DRAFT_MS = 24 * 3_600_000;
+/** How far the clock of a draft may be ahead of this one, in milliseconds. */
 const AHEAD_MS = 60_000;
 
 /**
@@ -50,7 +55,7 @@ export async function testWebhook(
     const input = { deliveryId: draft, trigger: 'test', token: randomUUIDv7(), attempts: 0 } as const;
     await deps.deliveryControl.attemptAndWait(input);
   } catch (error) {
-    await cancelTestDelivery(deps.database, draft, 'the test was not sent in time', deps.clock());
+    await cancelTestDelivery(deps.database, draft, deps.clock());
     if (error instanceof AttemptPending) throw withoutResult(error);
     throw error instanceof EngineUncertain ? unavailable('Temporal', error) : error;
   }
@@ -107,7 +112,7 @@ function signingOf({ sealing }: Dependencies, webhook: WebhookRow, now: Date) {
  */
 async function payloadOf(deps: Dependencies, { workspaceId, event, data }: TestPlan, draft: string) {
   const name = (await findWorkspaceName(deps.database, workspaceId)) ?? '';
-  const [eventId, timestamp] = [`evt_test_${draft}`, timeOf(draft)];
+  const [eventId, timestamp] = [testEventId(draft), timeOf(draft)];
   const content = data ?? sampleData(event);
   const body = payloadText({
     id: eventId,
@@ -140,7 +145,7 @@ function alreadySent(): Problem {
 
 function checkDraft(draft: string, now: Date): void {
   const age = now.getTime() - timeOf(draft).getTime();
-  if (draft[14] === '7' && age < DRAFT_MS && age > -AHEAD_MS) return;
+  if (draft[14] === '7' && age < TEST_DRAFT_MS && age > -AHEAD_MS) return;
   const message = '`draft` is unknown or older than a day. Preview a new one.';
   throw new Problem('validation_failed', message, {
     errors: [{ pointer: '/draft', code: 'not_allowed', message }],

@@ -27,6 +27,7 @@ export const SEALED_COLUMNS = [
   'webhooks.secret',
   'webhooks.previous_secret',
   'task_runs.callback_secret',
+  'push_configs.secrets',
   'idempotency_keys.answer',
 ] as const;
 export type SealedColumn = (typeof SEALED_COLUMNS)[number];
@@ -39,6 +40,12 @@ const PLACES: Record<SealedColumn, { table: string; column: string; id: string; 
   'webhooks.secret': { table: 'webhooks', column: 'secret', id: 'id', key: sql`''` },
   'webhooks.previous_secret': { table: 'webhooks', column: 'previous_secret', id: 'id', key: sql`''` },
   'task_runs.callback_secret': { table: 'task_runs', column: 'callback_secret', id: 'id', key: sql`''` },
+  'push_configs.secrets': {
+    table: 'push_configs',
+    column: 'secrets',
+    id: 'execution_id',
+    key: sql.ref('id'),
+  },
   'idempotency_keys.answer': {
     table: 'idempotency_keys',
     column: 'answer',

@@ -8,7 +8,7 @@ export type WaitingKind = 'tasks' | 'events';
 /** Accepted work that is not known to have a workflow. `oldestSeconds`: its age, up to two days; 0 if there is none. */
 export type WaitingWork = Record<WaitingKind, { count: number; oldestSeconds: number }>;
 
-/** What is older is stuck for another reason than an outage of Temporal. */
+/** Older work is stuck for another reason than an outage of Temporal. */
 const RECENT = sql.raw(`created_at > now() - interval '2 days'`);
 
 /** Counts the accepted work that is not known to have a workflow. Ages are by the database's clock. */

@@ -55,7 +55,7 @@ export type Accepting =
   | { kind: 'signed_in'; userId: string };
 
 /**
- * Why an invitation was not accepted: its status, it is for somebody else, the person is a member already, or the
+ * Why an invitation was not accepted: its status, it is for another person, the person is a member already, or the
  * account changed since the request was checked.
  */
 export type AcceptanceRefusal =
@@ -110,7 +110,7 @@ export async function joinByInvitation(
 }
 
 /**
- * Returns the id of the person who accepts; null if the address belongs to somebody else by now, or the password has
+ * Returns the id of the person who accepts; null if the address belongs to another person by now, or the password has
  * changed.
  */
 async function personOf(

@@ -32,10 +32,13 @@ export async function listMembers(
   return rows.map(memberOf);
 }
 
+/** Why a person was not added: the address belongs to a member already, or to a member of another workspace only. */
+export type AdditionRefusal = 'member' | 'elsewhere';
+
 /**
- * Adds a person to a workspace. A member of another workspace with this address keeps name and password, and `known` is
- * true. A person who was removed from all workspaces keeps only the name: the address may belong to somebody else by now,
- * and a person who knows the old password must not get the new role. Returns null if the address belongs to a member already.
+ * Adds a person to a workspace. A member of another workspace with this address is not added: an admin there may have set
+ * the password, so the person must accept an invitation. A person who was removed from all workspaces keeps only the name:
+ * the address may belong to somebody else by now, and a person who knows the old password must not get the new role.
  */
 export async function addMember(
   database: Database,
@@ -48,25 +51,23 @@ export async function addMember(
     actor: string;
     now: Date;
   },
-): Promise<{ member: MemberRow; known: boolean } | null> {
+): Promise<MemberRow | AdditionRefusal> {
   return await database.em.fork().transactional(async (em) => {
     await lockEmail(em, plan.email);
     const known = await em.findOne(User, { email: plan.email });
     const id = known?.id ?? randomUUIDv7();
     const memberships = known ? await em.find(Member, { user_id: id }) : [];
-    if (memberships.some((one) => one.workspace_id === plan.workspaceId)) return null;
+    if (memberships.some((one) => one.workspace_id === plan.workspaceId)) return 'member';
+    if (memberships.length > 0) return 'elsewhere';
     const { email, name, role, passwordHash, now } = plan;
-    if (!known) await em.insert(User, { id, email, name, password_hash: passwordHash, created_at: now });
-    else if (memberships.length === 0) await em.nativeUpdate(User, { id }, { password_hash: passwordHash });
+    if (known) await em.nativeUpdate(User, { id }, { password_hash: passwordHash });
+    else await em.insert(User, { id, email, name, password_hash: passwordHash, created_at: now });
     await em.insert(Member, { workspace_id: plan.workspaceId, user_id: id, role, created_at: now });
     // Revokes an open invitation for this address.
     const invited = { workspace_id: plan.workspaceId, email, accepted_at: null, revoked_at: null };
     await em.nativeUpdate(Invitation, invited, { revoked_at: now });
     await auditMember(em, { ...plan, userId: id }, 'member.added', { email, role });
-    return {
-      member: { id, email, name: known?.name ?? name, role, created_at: now },
-      known: memberships.length > 0,
-    };
+    return { id, email, name: known?.name ?? name, role, created_at: now };
   });
 }
 
@@ -112,7 +113,7 @@ export async function removeMember(
     if (which.revokeKeys) await revokeKeysOf(em, which);
     if ((await em.count(Member, { user_id: which.userId })) === 0) {
       await em.nativeDelete(Session, { user_id: which.userId });
-      // If somebody else gets the address, that person can be invited and linked at the provider.
+      // If another person gets the address, that person can be invited and linked at the provider.
       await em.nativeDelete(Identity, { user_id: which.userId });
     }
     const keys = which.revokeKeys ? 'revoked' : 'kept';

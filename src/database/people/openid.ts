@@ -50,7 +50,7 @@ export async function signInByOpenId(
     if (!admission) return email === null ? 'email_not_verified' : 'not_invited';
     const userId = user?.id ?? (await addPerson(em, person, now));
     await admission.join(em, userId);
-    // The address of a removed member may belong to somebody else by now, who must not share the account.
+    // The address of a removed member may belong to another person by now, who must not share the account.
     if (user && !membership) await em.nativeUpdate(User, { id: userId }, { password_hash: null });
     if (!identity) await link(em, person, { userId, workspaceId: admission.workspaceId, now });
     await beginSession(em, { ...session, userId, workspaceId: admission.workspaceId }, 'openid');

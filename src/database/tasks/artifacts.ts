@@ -14,20 +14,23 @@ export type ArtifactRow = ArtifactInfo & {
 export type NewArtifact = ArtifactRow & { executionId: string; content: Buffer };
 
 /**
- * Stores a document of a run and replaces one of the same name. `full`: the run has reached its limit. `missing`: the
- * run was erased.
+ * Stores a document of a run and replaces one of the same name. `full`: the run has reached its limit. `ended`: the run
+ * has ended. `missing`: it was erased.
  */
 export async function storeArtifact(
   database: Database,
   artifact: NewArtifact,
-): Promise<'kept' | 'full' | 'missing'> {
+): Promise<'kept' | 'full' | 'ended' | 'missing'> {
   const { executionId, name } = artifact;
   return await database.em.fork().transactional(async (em) => {
     const db = em.getKysely();
-    // The lock serializes concurrent counts.
-    const locked =
-      await sql`select 1 from task_runs where id = ${executionId}::uuid for no key update`.execute(db);
-    if (locked.rows.length === 0) return 'missing';
+    // The lock serializes concurrent counts, and the end of the run waits for it.
+    const locked = await sql<{ is_over: boolean }>`
+      select completed_at is not null as is_over from task_runs where id = ${executionId}::uuid for no key update
+    `.execute(db);
+    const [run] = locked.rows;
+    if (!run) return 'missing';
+    if (run.is_over) return 'ended';
     const { rows } = await sql<{ others: number }>`
       select count(*)::integer as others from artifacts
       where execution_id = ${executionId}::uuid and name <> ${name}

@@ -111,6 +111,55 @@ export const CallbackAttempt = defineEntity({
   },
 });
 
+/** Where the updates of a run are sent as push notifications of A2A. */
+export const PushConfig = defineEntity({
+  name: 'PushConfig',
+  tableName: 'push_configs',
+  properties: {
+    execution_id: p.uuid().primary(),
+    id: p.text().primary(),
+    url: p.text(),
+    /** The token and the header `Authorization` as JSON, sealed. */
+    secrets: p.text(),
+    /** The last event of the feed that was delivered, or whose attempts have failed. */
+    sent_seq: p.integer(),
+    /** Whether the end of the run is settled. */
+    is_over: p.boolean(),
+    /** Until then, a workflow sends the notifications. */
+    claimed_until: p.datetime().nullable(),
+    created_at: p.datetime(),
+  },
+});
+
+/** The log of push notifications. Secrets in the headers are masked. */
+export const PushAttempt = defineEntity({
+  name: 'PushAttempt',
+  tableName: 'push_attempts',
+  properties: {
+    id: p.uuid().primary(),
+    execution_id: p.uuid(),
+    config_id: p.text(),
+    /** The event of the feed that the notification is about. */
+    seq: p.integer(),
+    attempt: p.integer(),
+    url: p.text(),
+    request_headers: p.json<Record<string, string>>(),
+    request_body: p.text(),
+    response_status: p.integer().nullable(),
+    response_headers: p.json<Record<string, string>>().nullable(),
+    /** The first 16 KiB of the response. */
+    response_body: p.text().nullable(),
+    failure: p.text().nullable(),
+    message: p.text().nullable(),
+    address: p.text().nullable(),
+    duration_ms: p.integer().nullable(),
+    attempted_at: p.datetime(),
+    completed_at: p.datetime().nullable(),
+    next_attempt_at: p.datetime().nullable(),
+    reconnected: p.boolean(),
+  },
+});
+
 export const IdempotencyKey = defineEntity({
   name: 'IdempotencyKey',
   tableName: 'idempotency_keys',

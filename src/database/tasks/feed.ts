@@ -1,3 +1,4 @@
+import type { InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import { isReportedByCallback } from '../../domain/tasks/task-states.ts';
 import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
@@ -12,11 +13,11 @@ import { runPrepared } from '../common/prepared.ts';
 import { CHANNELS } from '../common/notifications.ts';
 
 /**
- * Writes a change and its events in one statement. Each new event gets the next `seq` of its run, events with an
+ * Writes a change and its events in one statement. Each new event gets the next `seq` of its run. Events with an
  * existing key are skipped, and a run that has ended never changes. A change without new events is a repeat after a
- * crash: it only ends a pause made in the Web UI, does not change the run otherwise, which may have continued, and
- * returns the `seq` of the first time. Listeners are notified at commit. Characters that PostgreSQL cannot store are
- * removed: agents may send any text. The result contains the `history` of the change.
+ * crash. It only ends a pause made in the Web UI and returns the `seq` of the first time, since the run may have
+ * continued. Listeners are notified at commit. Characters that PostgreSQL cannot store are removed: agents may send any
+ * text. The result contains the `history` of the change.
  */
 export async function recordChange(database: Database, given: RunChange): Promise<RecordOutcome> {
   const outcome = await writeOnce(database, storableJson(given));
@@ -34,8 +35,8 @@ async function writeOnce(database: Database, change: RunChange): Promise<RecordO
 }
 
 /**
- * Writes a change that somebody else than the run's workflow made from the view with the number `viewSeq`, unless the
- * view has changed since. Returns whether it was written.
+ * Writes a change that another process than the worker of the run has made from the view with the number `viewSeq`,
+ * unless the view has changed since. Returns whether it was written.
  */
 export async function recordChangeOfView(
   database: Database,
@@ -60,7 +61,7 @@ async function writeChange(
   const onlyEndsPause = enginePauseOver && change.entries.length === 0;
   const set =
     view !== null
-      ? viewColumns(executionId, { ...change, view }, enginePauseOver)
+      ? viewColumns({ ...change, view }, enginePauseOver)
       : enginePauseOver
         ? sql`, engine_paused_at = null`
         : sql``;
@@ -103,13 +104,30 @@ export async function listEventsAfter(
   const rows = await database.em
     .fork()
     .find(TaskEvent, { execution_id: executionId, seq: { $gt: after } }, { orderBy: { seq: 'asc' }, limit });
-  return rows.map((row) => ({
-    seq: row.seq,
-    type: row.type,
-    execution_id: row.execution_id,
-    at: row.at.toISOString(),
-    data: row.data,
-  }));
+  return rows.map(eventOf);
+}
+
+/** Returns the last events of some types up to the event `last`, at most `limit`, oldest first. */
+export async function listLastEventsOf(
+  database: Database,
+  executionId: string,
+  { types, last, limit }: { types: readonly FeedEvent['type'][]; last: number; limit: number },
+): Promise<FeedEvent[]> {
+  if (limit === 0) return [];
+  const rows = await database.em
+    .fork()
+    .find(
+      TaskEvent,
+      { execution_id: executionId, type: { $in: [...types] }, seq: { $lte: last } },
+      { orderBy: { seq: 'desc' }, limit },
+    );
+  return rows.map(eventOf).toReversed();
+}
+
+/** Returns the event in a row. */
+export function eventOf(row: InferEntity<typeof TaskEvent>): FeedEvent {
+  const { seq, type, execution_id, data } = row;
+  return { seq, type, execution_id, at: row.at.toISOString(), data };
 }
 
 /** Returns the highest number after `prefix` among the keys of a run's events; 0 if there is none. */
@@ -202,11 +220,9 @@ export async function findFeedsAhead(
  * Returns the assignments of the columns of a view. During a pause made in the Web UI, a change that was in flight when
  * the pause began is stored, but the state stays `paused` until the run ends or the pause is over.
  */
-function viewColumns(
-  executionId: string,
-  { view, plan }: Pick<RunChange, 'plan'> & { view: Omit<RunView, 'last_seq'> },
-  enginePauseOver: boolean,
-) {
+function viewColumns(change: RunChange & { view: Omit<RunView, 'last_seq'> }, enginePauseOver: boolean) {
+  const { executionId, view, plan } = change;
+  const enginePausedAt = change.enginePausedAt ?? null;
   const ends = view.completed_at !== null;
   const holds = sql`(engine_paused_at is not null and ${!(ends || enginePauseOver)}::boolean and state = 'paused')`;
   const sendsCallback = ends && isReportedByCallback(view.state);
@@ -226,7 +242,10 @@ function viewColumns(
     errors = ${JSON.stringify(view.errors)}::json,
     escalation = ${view.escalation === null ? null : JSON.stringify(view.escalation)}::json,
     question = ${view.question ? JSON.stringify(view.question) : null}::json,
-    engine_paused_at = case when ${ends || enginePauseOver}::boolean then null else engine_paused_at end,
+    engine_paused_at = case when ${ends || enginePauseOver}::boolean then null
+      else coalesce(${enginePausedAt}::timestamptz, engine_paused_at) end,
+    engine_pause_signalled = engine_pause_signalled
+      and coalesce(engine_paused_at = ${enginePausedAt}::timestamptz, ${enginePausedAt === null}::boolean),
     callback_status = case when callback_url is null or ${ends && !sendsCallback}::boolean then 'none' else callback_status end,
     callback_body = case when callback_url is not null and ${sendsCallback}::boolean
       then ${sendsCallback ? callbackBody(executionId, view) : null} end`;

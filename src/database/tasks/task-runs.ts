@@ -36,6 +36,9 @@ export type RunFilter = {
   createdAfter?: Date;
   createdBefore?: Date;
   metadata?: Readonly<Record<string, string>>;
+  /** Only runs with an open question of an agent, or only runs without one. */
+  asking?: boolean;
+  updatedAfter?: Date;
   /** The id of the last row of the previous page. */
   cursor?: string;
   limit: number;
@@ -68,12 +71,32 @@ export async function listRuns(
   filter: RunFilter,
 ): Promise<{ rows: TaskRunRow[]; nextCursor: string | null }> {
   if (filter.projectIds.length === 0) return { rows: [], nextCursor: null };
+  const conditions = conditionsOf(filter);
+  if (filter.cursor) conditions.push({ id: { $lt: filter.cursor } });
+  const rows = await database.em
+    .fork()
+    .find(TaskRun, { $and: conditions }, { orderBy: { id: 'desc' }, limit: filter.limit + 1 });
+  const page = rows.slice(0, filter.limit);
+  return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : null };
+}
+
+/** Returns the number of runs on all pages. */
+export async function countRuns(
+  database: Database,
+  filter: Omit<RunFilter, 'cursor' | 'limit'>,
+): Promise<number> {
+  if (filter.projectIds.length === 0) return 0;
+  return await database.em.fork().count(TaskRun, { $and: conditionsOf(filter) });
+}
+
+function conditionsOf(filter: Omit<RunFilter, 'cursor' | 'limit'>): FilterQuery<TaskRunRow>[] {
   const conditions: FilterQuery<TaskRunRow>[] = [{ project_id: { $in: [...filter.projectIds] } }];
   if (filter.states) conditions.push({ state: { $in: [...filter.states] } });
   if (filter.taskTypes) conditions.push({ task_type: { $in: [...filter.taskTypes] } });
   if (filter.createdAfter) conditions.push({ created_at: { $gte: filter.createdAfter } });
   if (filter.createdBefore) conditions.push({ created_at: { $lt: filter.createdBefore } });
-  if (filter.cursor) conditions.push({ id: { $lt: filter.cursor } });
+  if (filter.updatedAfter) conditions.push({ updated_at: { $gte: filter.updatedAfter } });
+  if (filter.asking !== undefined) conditions.push({ question: filter.asking ? { $ne: null } : null });
   for (const [name, value] of Object.entries(filter.metadata ?? {})) {
     const condition = raw(
       '(metadata::jsonb @> ?::jsonb or metadata::jsonb @> ?::jsonb)',
@@ -81,11 +104,7 @@ export async function listRuns(
     );
     conditions.push({ [condition]: [] });
   }
-  const rows = await database.em
-    .fork()
-    .find(TaskRun, { $and: conditions }, { orderBy: { id: 'desc' }, limit: filter.limit + 1 });
-  const page = rows.slice(0, filter.limit);
-  return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : null };
+  return conditions;
 }
 
 /**
@@ -222,7 +241,7 @@ export async function findUnrecordedPauses(database: Database, ids: readonly str
   return rows.map(({ id }) => id);
 }
 
-/** What the reconciler needs of a run whose row shows a pause made in the Web UI. */
+/** The columns that the reconciler needs of a run whose row shows a pause made in the Web UI. */
 export type EnginePausedRun = Pick<TaskRunRow, 'id' | 'engine_paused_at' | 'paused_by'>;
 
 /** Returns the runs whose row shows a pause made in the Web UI, by whether it was signalled to their workflow. */
@@ -239,7 +258,7 @@ export async function listEnginePausedRuns(
     );
 }
 
-/** Records a pause made in the Web UI at `pausedAt`, only in the row. The caller writes the feed. */
+/** Records that a run that is paused already was also paused in the Web UI at `pausedAt`. The feed shows one pause. */
 export async function recordEnginePause(database: Database, id: string, pausedAt: Date): Promise<void> {
   await queryBuilderOf(database)
     .updateTable('task_runs')
@@ -248,7 +267,7 @@ export async function recordEnginePause(database: Database, id: string, pausedAt
       engine_pause_signalled: false,
     } as never)
     .where('id', '=', id)
-    .where('completed_at', 'is', null)
+    .where('state', '=', 'paused')
     .execute();
 }
 

@@ -246,19 +246,51 @@ export async function insertTestDelivery(
   await notifyDeliveryChanged(database, test.webhookId, test.id);
 }
 
+/** The reason of a test delivery that was cancelled. */
+const TEST_NOT_SENT = 'the test was not sent in time';
+
+/** Returns the id of the event of a test delivery. */
+export function testEventId(deliveryId: string): string {
+  return `evt_test_${deliveryId}`;
+}
+
 /** Cancels a test delivery that was not attempted. */
-export async function cancelTestDelivery(
+export async function cancelTestDelivery(database: Database, id: string, now: Date): Promise<void> {
+  await cancelTests(database, sql`select ${id}::uuid as id`, now);
+}
+
+/**
+ * Cancels the test deliveries that were stored before a time and not attempted: the process that stored them has died.
+ * Finds them by the ids of their events, which contain the times of their drafts. Returns how many.
+ */
+export async function cancelForgottenTests(
   database: Database,
-  id: string,
-  reason: string,
-  now: Date,
-): Promise<void> {
-  await sql`
+  { draftedAfter, storedBefore, now }: { draftedAfter: Date; storedBefore: Date; now: Date },
+): Promise<number> {
+  return await cancelTests(
+    database,
+    sql`
+      select d.id from workspaces w
+      cross join lateral (
+        select seq from events
+        where workspace_id = w.id and id > ${testEventId(lowestIdAt(draftedAfter))}
+          and id < ${testEventId(lowestIdAt(now))} and test
+      ) event
+      join deliveries d on d.event_seq = event.seq
+      where d.test and d.status = 'pending' and d.created_at < ${storedBefore.toISOString()}::timestamptz`,
+    now,
+  );
+}
+
+async function cancelTests(database: Database, ids: RawBuilder<unknown>, now: Date): Promise<number> {
+  const { rows } = await sql`
     with aside as (
-      update deliveries set status = 'cancelled', reason = ${reason}, updated_at = ${now}::timestamptz
-      where id = ${id}::uuid and status = 'pending'
+      update deliveries set status = 'cancelled', reason = ${TEST_NOT_SENT},
+        updated_at = ${now.toISOString()}::timestamptz
+      where id in (${ids}) and status = 'pending'
       returning id, webhook_id
     ), ${notificationCte('aside')}
-    select ${NOTIFIED} from aside
+    select id, ${NOTIFIED} from aside
   `.execute(queryBuilderOf(database));
+  return rows.length;
 }

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import type { AttemptTimings, AttemptTrigger, DeliveryStatus } from '../../domain/webhooks/delivery.ts';
-import { countFailures } from '../../domain/webhooks/failure-streak.ts';
+import { countFailures, selectCounting } from '../../domain/webhooks/failure-streak.ts';
 import { FAILURES_TO_DISABLE } from '../../domain/common/limits.ts';
 import { DELIVERY_ATTEMPTS, deliveryWaitMs } from '../../domain/common/retry-schedules.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
@@ -11,7 +11,7 @@ import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { MANY_CHANGED, notificationCte, NOTIFIED } from './watched-webhooks.ts';
 
-/** What the row of a new delivery contains beside its first result. `created_at` is ISO 8601. */
+/** The columns of a new delivery in addition to its first result. `created_at` is ISO 8601. */
 export type NewDelivery = { event_seq: number; event_id: string; event: EventKind; created_at: string };
 
 /** The result of an attempt. Times are ISO 8601. */
@@ -93,7 +93,7 @@ export async function recordResults(
 }
 
 /**
- * Writes results with `write`. If somebody else inserts the row of a new delivery after the statement began, the statement
+ * Writes results with `write`. If another statement inserts the row of a new delivery after this one began, this one
  * neither inserts nor sees it. Then it is run again for that result.
  */
 async function writeAll(
@@ -125,9 +125,7 @@ export async function findRecordedResults(
 }
 
 /**
- * Locks the webhooks, counts failures, and disables webhooks whose count reaches the limit. A failure of an attempt that
- * began before the webhook was enabled does not count: it says nothing about the webhook as it is now. A success always
- * sets the count to zero: it shows that the receiver responds, and can only keep the webhook enabled.
+ * Locks the webhooks, counts failures, and disables webhooks whose count reaches the limit.
  */
 async function countAttempts(db: Builder, results: readonly AttemptResult[]): Promise<Disabled[]> {
   const counting = results.filter(({ trigger }) => trigger !== 'test');
@@ -139,8 +137,9 @@ async function countAttempts(db: Builder, results: readonly AttemptResult[]): Pr
   `.execute(db);
   const disabled: Disabled[] = [];
   for (const { id, consecutive_failures: before, enabled_count: enabledCount } of rows) {
-    const own = counting.filter(
-      (result) => result.webhook_id === id && (result.succeeded || result.enabled_count === enabledCount),
+    const own = selectCounting(
+      counting.filter(({ webhook_id }) => webhook_id === id),
+      enabledCount,
     );
     const { count, reachedLimit } = countFailures(
       before,
@@ -195,7 +194,7 @@ async function notifyOfDisabling(db: Builder, webhookId: string, at: Date): Prom
   `.execute(db);
 }
 
-/** What becomes of a failed delivery of the webhook `w` that is not retried, and why. */
+/** The status and the reason of a failed delivery of the webhook `w` that is not retried. */
 const ASIDE = sql.raw(`
   select case when w.deleted_at is not null then 'cancelled' when w.disabled_at is not null then 'held' end as aside,
     case when w.deleted_at is not null then 'the webhook was deleted'

@@ -57,7 +57,10 @@ export async function renewListening(
   return there.length > 0 ? 'replaced' : 'gone';
 }
 
-/** Ends listening after a disconnect. Requests wait only for a moment, unless another listener connects. */
+/**
+ * Ends listening after a disconnect. Requests wait only for {@link LISTENER_RECONNECT_MS}, unless another listener
+ * connects.
+ */
 export async function stopListening(
   database: Database,
   { webhookId, until }: { webhookId: string; until: Until },

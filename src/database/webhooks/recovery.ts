@@ -55,11 +55,11 @@ export async function* readSkippedDeliveries(
 }
 
 /**
- * Moves deliveries to the backlog of their webhook, each at the start of its schedule, in batches of their own
- * transactions, after the audit entry was written. `check` gets the locked webhook and may throw. Returns the number of
- * deliveries at the start; null if there is no such webhook. Deliveries without payload stay unchanged. Stops if the
- * webhook is disabled, deactivated or deleted between two batches. After an error, the other deliveries are unchanged,
- * and can be recovered again.
+ * Moves deliveries to the backlog of their webhook, each at the start of its schedule. They move in batches, each in
+ * its own transaction, after the audit entry was written. `check` gets the locked webhook and may throw. Returns the
+ * number of deliveries at the start; null if there is no such webhook. Deliveries without payload stay unchanged. Stops
+ * if the webhook is disabled, deactivated or deleted between two batches. After an error, the other deliveries are
+ * unchanged, and can be recovered again.
  */
 export async function recoverDeliveries(
   database: Database,

@@ -84,7 +84,7 @@ export async function unscheduleRetry(
   });
 }
 
-/** What became of a request to cancel. `earlier`: it was cancelled before. `none`: no retry was scheduled. */
+/** The result of a request to cancel. `earlier`: it was cancelled before. `none`: no retry was scheduled. */
 export type CancelOutcome = { kind: 'cancelled'; token: string } | { kind: 'earlier' | 'started' | 'none' };
 
 /** Cancels the scheduled retry of a delivery and writes the audit entry. A retry that has started is not cancelled. */

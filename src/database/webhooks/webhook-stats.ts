@@ -25,6 +25,7 @@ export type WebhookHours = {
   lastAttemptAt: Date | null;
 };
 
+/** A timeout counts with its time: the response would have taken longer. */
 type HourStats = { succeeded: number; failed: number; p95Ms: number | null };
 type LastOutcome = {
   delivery_id: string;
@@ -134,7 +135,7 @@ export async function readWebhookHours(
       (count(*) filter (where a.failure is null))::integer as succeeded,
       (count(*) filter (where a.failure is not null))::integer as failed,
       (percentile_disc(0.95) within group (order by a.response_ms)
-        filter (where a.response_status is not null))::integer as p95_ms,
+        filter (where a.response_status is not null or a.failure = 'timeout'))::integer as p95_ms,
       max(a.attempted_at) as last
     from asked, delivery d join delivery_attempts a on a.delivery_id = d.id
     where a.attempted_at >= since and a.attempted_at < until

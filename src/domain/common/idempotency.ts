@@ -28,7 +28,7 @@ export type ClaimOutcome =
   | { outcome: 'at_work' }
   | { outcome: 'reused' };
 
-/** Returns the result of claiming a key that is stored; null: another request has released it a moment ago. */
+/** Returns the result of claiming a key that is stored; null: another request has just released it. */
 export function outcomeOfClaim(
   stored: StoredKey | null,
   { actor, requestHash, now }: Pick<ClaimRequest, 'actor' | 'requestHash' | 'now'>,

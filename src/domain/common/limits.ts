@@ -220,7 +220,39 @@ export const SESSION_IDLE_MS = 3 * 24 * 3_600_000;
 export const MAX_EVENT_STREAMS = 100;
 export const MAX_EVENT_STREAMS_OF_OWNER = 2_000;
 
+/** Resources in one subscription over the Model Context Protocol. */
+export const MAX_SUBSCRIBED_RESOURCES = 100;
+/** Waiting requests (`Prefer: wait`, A2A's `SendMessage`) of one credential, and of all tokens of a key or person, in each process. */
+export const MAX_WAITING_REQUESTS = 1_000;
+export const MAX_WAITING_REQUESTS_OF_OWNER = 2_000;
+
+/** Messages over A2A: parts, length of the id and of the context id in characters. */
+export const MAX_A2A_PARTS = 100;
+export const MAX_A2A_MESSAGE_ID_LENGTH = 1_000;
+export const MAX_A2A_CONTEXT_ID_LENGTH = 200;
+/** Nesting levels in the parameters of a request over A2A. */
+export const MAX_A2A_DEPTH = 100;
+/** Tasks per page of `ListTasks`: maximum. */
+export const MAX_A2A_PAGE = 100;
+/** Size of a page of `ListTasks`, in bytes of JSON. The task that exceeds it is the last one of the page. */
+export const MAX_A2A_PAGE_BYTES = 8_388_608;
+/** Addresses for push notifications of a task, length of the id of one in characters. */
+export const MAX_A2A_PUSH_CONFIGS = 10;
+export const MAX_A2A_PUSH_ID_LENGTH = 100;
+/** Length of the token for push notifications and of the credentials of their receiver, in characters. */
+export const MAX_A2A_PUSH_TOKEN_LENGTH = 1_000;
+export const MAX_A2A_PUSH_CREDENTIALS_LENGTH = 8_192;
+/** Time after which push notifications that nothing sends are sent by another process, in milliseconds. */
+export const PUSH_CLAIM_MS = 60_000;
+/** Messages in the history of a task over A2A, the last ones. */
+export const MAX_A2A_HISTORY = 100;
+/** Size of a text document that a task over A2A contains, in bytes. Other documents are links. */
+export const MAX_A2A_INLINE_BYTES = 65_536;
+
 /** Recent events that previews and suggestions of filters are based on, and their bytes in total. */
 export const RECENT_EVENTS = { most: 100, bytes: 4_194_304 } as const;
 /** Events of a filter preview. */
 export const MAX_PREVIEW_EVENTS = 100;
+
+/** Maximum age of the draft of a test delivery, in milliseconds. */
+export const TEST_DRAFT_MS = 24 * 3_600_000;

@@ -8,7 +8,7 @@ export const SIGN_IN_PROBLEMS = {
   openid_refused: 'Sign-in was cancelled, or the identity provider refused it.',
   openid_expired: 'The sign-in expired or was started in another browser. Try again.',
   openid_failed:
-    'The identity provider returned an invalid response. Try again, or ask an admin to check the log.',
+    'The identity provider returned an invalid response. Try again, or ask an operator to check the server log.',
   email_not_verified:
     'The identity provider has not verified your e-mail address. Verify it there, then try again.',
   not_invited: 'You are not a member of any workspace. Ask an admin to invite your e-mail address.',

@@ -4,7 +4,12 @@ import { progressOf } from './task-run.ts';
 import type { RunErrorCode } from './task-states.ts';
 
 /** A view and the events that lead to it, not recorded yet. */
-export type UnrecordedChange = { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[] };
+export type UnrecordedChange = {
+  view: Omit<RunView, 'last_seq'>;
+  entries: FeedEntry[];
+  /** See `RunChange`. */
+  enginePausedAt?: string;
+};
 
 /**
  * Returns the change for a run that was paused in Temporal, where its workflow cannot record it. Returns null if the
@@ -23,6 +28,7 @@ export function applyEnginePause(
   return {
     view: { ...rest, state: 'paused', paused_from: view.state, paused_at: at, paused_by: by },
     entries: [{ key: `engine-pause:${at}`, type: 'state.changed', at, data }],
+    enginePausedAt: at,
   };
 }
 

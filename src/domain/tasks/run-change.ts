@@ -10,6 +10,8 @@ export type RunChange = {
   entries: FeedEntry[];
   /** The plan, in the change that contains it first. */
   plan?: StoredPlan;
+  /** When a pause that was made in the Temporal Web UI began, in the change that records it. ISO 8601. */
+  enginePausedAt?: string;
   /** Whether a pause made in the Temporal Web UI is over. */
   enginePauseOver?: boolean;
   /** The history of the workflow when the write began. It is recorded with the result. */

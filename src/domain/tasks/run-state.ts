@@ -33,7 +33,7 @@ export type StepResult = {
   text?: string | null;
 };
 
-/** What the state of a run consists of beside its view and its plan. */
+/** The parts of the state of a run that are not in its view or its plan. */
 export type RunMemory = {
   changes: number;
   /** Texts of results, by step id. */
@@ -83,7 +83,7 @@ export class RunState {
   #asked = 0;
   readonly #createdAt: number;
 
-  /** Creates the state of a new run, or of a run that goes on from what was `recorded`. */
+  /** Creates the state of a new run, or continues from what was `recorded`. */
   constructor(createdAt: number, recorded: RecordedRun | null = null) {
     const { last_seq: _, ...view } = recorded ? storableCopy(recorded.view) : initialView();
     this.#view = view;
@@ -104,7 +104,7 @@ export class RunState {
     return this.#entries.length > 0;
   }
 
-  /** Returns what another object needs, beside the recorded view and the plan, to go on from here. */
+  /** Returns what another object needs to continue from here, in addition to the recorded view and the plan. */
   memory(): RunMemory {
     return {
       changes: this.#changes,
@@ -195,8 +195,8 @@ export class RunState {
   }
 
   /**
-   * Asks a person for the agent of a step. The run is paused until somebody continues it: at once, or as soon as the
-   * current pause is over. Returns the number of the question; null if the run has ended.
+   * Asks a person a question of the agent of a step. The run is paused until somebody continues it: immediately, or as
+   * soon as the current pause is over. Returns the number of the question; null if the run has ended.
    */
   ask(stepId: string, text: string, now: number): number | null {
     if (this.hasEnded) return null;

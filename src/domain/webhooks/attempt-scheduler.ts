@@ -1,20 +1,20 @@
 /** The webhook of an attempt, and its workspace. */
 export type AttemptTarget = { webhookId: string; workspaceId: string };
 
-/** How many attempts may run at once: of one webhook, of one workspace, of this process. */
+/** The maximum number of concurrent attempts: of one webhook, of one workspace, of this process. */
 export type AttemptLimits = { perWebhook: number; perWorkspace: number; overall: number };
 
 /** An attempt that waits for its start, or runs. Times are milliseconds of the caller's clock. */
 export type AttemptTicket = AttemptTarget & {
-  /** When its wait is over unless it is prolonged. */
+  /** When its wait ends unless it is prolonged. */
   dueAt: number;
   readonly waitMs: number;
   prolongations: number;
 };
 
 /**
- * How often the wait of an attempt is prolonged because its webhook makes progress. A burst for a receiver that responds
- * is waited for, one for a receiver that hangs is not.
+ * How often the wait of an attempt is prolonged because attempts of its webhook end. So a burst waits for a receiver
+ * that responds, but not for one that hangs.
  */
 const MAX_PROLONGATIONS = 4;
 
@@ -22,16 +22,16 @@ const MAX_PROLONGATIONS = 4;
 type Workspace = { running: number; queues: Map<string, AttemptTicket[]> };
 
 /**
- * Decides which attempt starts next. It takes turns among workspaces, and among the webhooks of a workspace; attempts of
- * one webhook start in their order. Two rules keep slow receivers from taking every place:
+ * Decides which attempt starts next. It takes turns among workspaces, and among the webhooks of a workspace; attempts
+ * of one webhook start in their order. Two rules keep slow receivers from taking every place:
  *
- * - A webhook may use all its places while at least half of its workspace's places are free. Below that its share shrinks
- *   in proportion. The same holds for a workspace and the places of the process.
- * - A webhook with nothing running may start one attempt as long as any place of its workspace is free, and a workspace
- *   with nothing running one as long as any place of the process is.
+ * - A webhook may use all its places while at least half of its workspace's places are free. Below that, its share
+ *   shrinks in proportion. The same applies to a workspace and the places of the process.
+ * - A webhook without a running attempt may start one while any place of its workspace is free. A workspace without a
+ *   running attempt may start one while any place of the process is free.
  *
- * So n webhooks whose receivers hang leave free at least 1 / (1 + 2n × perWebhook / perWorkspace) of the workspace's
- * places, until each of them has only its one place. Pure: time comes in as an argument, and the same calls give the same
+ * So n webhooks whose receivers hang leave at least 1 / (1 + 2n × perWebhook / perWorkspace) of the workspace's places
+ * free, until each of them has only its one place. Pure: the time is an argument, and the same calls give the same
  * order. The shares follow the dynamic thresholds of switch buffers (Choudhury and Hahne, 1998).
  */
 export function createAttemptScheduler(limits: AttemptLimits) {
@@ -43,11 +43,11 @@ export function createAttemptScheduler(limits: AttemptLimits) {
   let running = 0;
   let waiting = 0;
 
-  /** How many attempts of a workspace may run now, while any place of the process is free. */
+  /** Returns how many attempts of a workspace may run now, while any place of the process is free. */
   const workspacePlaces = () =>
     Math.max(1, share(limits.perWorkspace, limits.overall - running, limits.overall));
 
-  /** Whether a webhook may start an attempt while `free` places of its workspace are free, at least one. */
+  /** Returns whether a webhook may start an attempt while `free` places of its workspace are free, at least one. */
   const mayStart = (webhookId: string, free: number) => {
     const used = runningOf.get(webhookId) ?? 0;
     return used === 0 || used < share(limits.perWebhook, free, limits.perWorkspace);
@@ -74,7 +74,7 @@ export function createAttemptScheduler(limits: AttemptLimits) {
     running += 1;
     workspace.running += 1;
     runningOf.set(webhookId, (runningOf.get(webhookId) ?? 0) + 1);
-    // Its turn is over: both go to the end of their rows.
+    // Its turn is over: both move to the end of their queues.
     workspace.queues.delete(webhookId);
     if (queue.length > 0) workspace.queues.set(webhookId, queue);
     else finishedAt.delete(webhookId);
@@ -105,7 +105,7 @@ export function createAttemptScheduler(limits: AttemptLimits) {
       return ticket;
     },
 
-    /** Starts the attempt whose turn it is and returns it; null where none may start. */
+    /** Starts the attempt whose turn it is and returns it; null if none may start. */
     start(): AttemptTicket | null {
       if (waiting === 0 || running >= limits.overall) return null;
       for (const workspace of workspaces.values()) {
@@ -132,7 +132,7 @@ export function createAttemptScheduler(limits: AttemptLimits) {
     },
 
     /**
-     * Removes a waiting attempt whose wait is over and returns true. Prolongs the wait and returns false where an attempt
+     * Removes a waiting attempt whose wait is over and returns true. Prolongs the wait and returns false if an attempt
      * of the same webhook has finished since, up to {@link MAX_PROLONGATIONS} times.
      */
     expire(ticket: AttemptTicket, now: number): boolean {

@@ -14,7 +14,7 @@ export const DELIVERY_STATUSES = [
 ] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** How the part of a delivery's reason begins that says why a manual retry was not made. */
+/** The beginning of the part of a delivery's reason that says why a manual retry was not made. */
 export const UNMADE_RETRY = 'a manual retry was not made at';
 
 /** The reason of a delivery that was skipped because its webhook was inactive. Other skipped ones match no filter. */

@@ -1,11 +1,11 @@
 /** A stored group of events: their number, and the bytes of their payloads. */
 export type StoredGroup = { id: string; events: number; bytes: number };
 
-/** Maximum size of the groups that one workflow dispatches. A larger group gets a workflow of its own. */
+/** Maximum size of the groups that one workflow dispatches. A larger group gets a separate workflow. */
 export const MAX_DISPATCH_EVENTS = 500;
 export const MAX_DISPATCH_BYTES = 4 * 1_024 * 1_024;
 
-/** Pause after a dispatch, for each of its events and at most, in milliseconds. */
+/** The pause after a dispatch, in milliseconds: for each of its events, and the maximum. */
 const REST_PER_EVENT_MS = 12;
 const MAX_REST_MS = 120;
 
@@ -23,8 +23,8 @@ export function countNextGroups(groups: readonly StoredGroup[]): number {
 
 /**
  * Returns the time until the next dispatch may begin, in milliseconds. The start of a workflow costs Temporal about the
- * same whatever its size. So events that arrive slowly are dispatched one by one, and those that arrive faster than one
- * in {@link REST_PER_EVENT_MS} share a workflow: the more they are, the longer the next one waits.
+ * same whatever its size. So events that arrive slowly are dispatched one by one. Events that arrive faster than one in
+ * {@link REST_PER_EVENT_MS} share a workflow: the more events, the longer the wait until the next dispatch.
  */
 export function restAfterDispatch(groups: readonly StoredGroup[]): number {
   const events = groups.reduce((sum, group) => sum + group.events, 0);

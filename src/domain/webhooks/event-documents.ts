@@ -9,7 +9,7 @@ import { EVENT_SCHEMAS } from './event-schemas.ts';
 
 type JsonSchema = Record<string, unknown>;
 
-/** What a component of each kind describes: `IssueCreatedEvent`. */
+/** The last part of the name of a component, such as `IssueCreatedEvent`. */
 type EventForm = 'Data' | 'Event' | 'CloudEvent' | 'Payload' | 'TestDelivery' | 'TestDraftRequest';
 
 /** `issue.created` → `IssueCreated`. */

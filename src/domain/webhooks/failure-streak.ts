@@ -17,3 +17,15 @@ export function countFailures(before: number, succeeded: readonly boolean[], lim
   }
   return { count, reachedLimit };
 }
+
+/**
+ * Returns the results that count for a webhook that was enabled `enabledCount` times. A failure of an attempt that began
+ * before the webhook was enabled does not count: it says nothing about the webhook as it is now. A success always counts:
+ * it shows that the receiver responds, and can only keep the webhook enabled.
+ */
+export function selectCounting<Result extends { succeeded: boolean; enabled_count: number }>(
+  results: readonly Result[],
+  enabledCount: number,
+): Result[] {
+  return results.filter(({ succeeded, enabled_count: known }) => succeeded || known === enabledCount);
+}

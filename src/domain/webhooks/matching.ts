@@ -6,7 +6,7 @@ import { canonicalJson } from '../common/canonical-json.ts';
 /** Whether an event goes to a webhook. `reason` says why a filter did not match; null unless `match` is `skip`. */
 export type Verdict = { match: 'send' | 'skip' | 'unsubscribed'; reason: string | null };
 
-/** What filters are matched with: the kind, and the parsed `data`. */
+/** The parts of an event that filters are compared with: the kind, and the parsed `data`. */
 export type MatchableEvent = { event: EventKind; data: Record<string, unknown> };
 
 const MAX_MISMATCH_LENGTH = 500;

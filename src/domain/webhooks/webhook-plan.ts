@@ -69,7 +69,12 @@ export const webhookEdit = z
     name: plan.name.optional(),
     url: plan.url.optional(),
     events: plan.events.optional(),
-    secret: secret.nullable().optional().describe('Replaces the old secret immediately; null: no secret'),
+    secret: secret
+      .nullable()
+      .optional()
+      .describe(
+        'Replaces the old secret immediately; null: no secret. Required if the request lets `X-Webhook-Secret` be sent to a new URL: repeat the current secret or set a new one',
+      ),
     active: plan.active.describe('`true` also re-enables a webhook that was disabled by failures'),
   })
   .meta({ id: 'WebhookEdit' });

@@ -38,13 +38,20 @@ export function isHeaderSafe(secret: string): boolean {
 type SecretHeader = { url: string; include_secret_header: boolean };
 
 /**
+ * Returns whether a change lets a webhook send its secret to a URL that did not get it before. It requires the secret:
+ * otherwise a person who cannot read the secret could send it to a receiver of their own.
+ */
+export function sendsSecretToNewUrl(before: SecretHeader, after: SecretHeader): boolean {
+  return after.include_secret_header && (!before.include_secret_header || before.url !== after.url);
+}
+
+/**
  * Returns whether a change lets a webhook send its secret unencrypted to an address that did not get it before: over
  * http, except on this machine. It requires explicit consent, because anyone between Baton and the receiver can read the
  * secret.
  */
 export function exposesSecret(before: SecretHeader, after: SecretHeader): boolean {
-  if (!after.include_secret_header || !isUnencrypted(after.url)) return false;
-  return !before.include_secret_header || before.url !== after.url;
+  return sendsSecretToNewUrl(before, after) && isUnencrypted(after.url);
 }
 
 function isUnencrypted(url: string): boolean {

@@ -13,7 +13,7 @@ export class Approvals {
     setHandler(
       approvalAnsweredSignal,
       (answer) => {
-        // Only the run sends this signal. One that somebody else sent without its input is ignored.
+        // Only the run sends this signal. One without its input, sent manually, is ignored.
         if (typeof answer?.call === 'number') this.#answers.set(answer.call, answer);
       },
       { description: 'Sent by the run when a person has answered' },

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Group, Indicator, Popover, Stack, Text } from '@mantine/core';
-import { IconBell } from '@tabler/icons-react';
 import { useState } from 'react';
+import { IconBell } from '../icons.tsx';
 import classes from './bell.module.css';
 import { NoticeRow } from './notice-row.tsx';
 import { MAX_NOTICES, useNotices } from './use-notices.ts';

@@ -8,6 +8,7 @@ import { MIN_PASSWORD_LENGTH } from '../../../src/domain/common/limits.ts';
 import { unwrap, api, type Schemas } from '../../api/client.ts';
 import { notifyTabs } from '../../routing/session-end.ts';
 import { ErrorState } from '../../components/states.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { FormFooter } from '../../forms/form-footer.tsx';
 import { useApiForm } from '../../forms/use-api-form.ts';
 import classes from '../sign-in/sign-in.module.css';
@@ -30,7 +31,11 @@ export function InvitationPage() {
   return (
     <main className={classes['page']}>
       <Paper withBorder p="xl" radius="md" className={classes['card']}>
-        {query.isPending ? <Skeleton height={240} /> : null}
+        {query.isPending ? (
+          <Waiting>
+            <Skeleton height={240} />
+          </Waiting>
+        ) : null}
         {query.isError ? (
           <ErrorState order={1} title="The invitation cannot be used" error={query.error}>
             <Button component={Link} to="/sign-in" variant="default">

@@ -1,9 +1,9 @@
 import { Accordion, Button, Group, Stack, Text } from '@mantine/core';
-import { IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { CALLBACK_ATTEMPTS } from '../../../src/domain/common/retry-schedules.ts';
 import { api, unwrap, type Schemas } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
+import { IconRefresh } from '../../components/icons.tsx';
 import { BodyView } from '../../components/json-view.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { useNow } from '../../components/now.ts';

@@ -1,10 +1,10 @@
 import { Anchor, Button, CloseButton, Group, List, Text, ThemeIcon, Title } from '@mantine/core';
-import { IconCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { unwrap, api } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
+import { IconCheck, IconCircleDashed } from '../../components/icons.tsx';
 import { Panel } from '../../components/panel.tsx';
 
 type StepsProps = { hasRuns: boolean; isLoading: boolean; onSubmit: () => void };

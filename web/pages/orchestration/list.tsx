@@ -1,10 +1,10 @@
 import { Button, Group } from '@mantine/core';
-import { IconPlus } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { useSession } from '../../api/session.ts';
+import { IconPlus } from '../../components/icons.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
@@ -30,9 +30,15 @@ export function RunList() {
   const navigate = routeApi.useNavigate();
   const { hasScope } = useSession();
   const [submitting, setSubmitting] = useState(false);
+  const [runAtStart] = useState(search.run);
   const runs = useRuns(search);
   const rows = runs.data ?? [];
-  const open = (run: string | undefined) => void navigate({ search: (before) => withRun(before, run) });
+  const open = (run: string | undefined) =>
+    void navigate({
+      search: (before) => withRun(before, run),
+      replace: search.run !== undefined,
+      resetScroll: false,
+    });
   const submit = hasScope('tasks:write') ? (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setSubmitting(true)}>
       Submit task
@@ -63,10 +69,9 @@ export function RunList() {
         <RunTable rows={rows} openId={search.run} />
       )}
       <LoadMore {...runs} />
-      <Suspense>
+      <Suspense fallback={search.run === runAtStart ? <PanelSpace /> : null}>
         {search.run ? (
           <RunPanel
-            key={search.run}
             executionId={search.run}
             onClose={() => open(undefined)}
             onStep={(by) => open(neighbour(rows, search.run, by))}
@@ -76,6 +81,11 @@ export function RunList() {
       </Suspense>
     </Page>
   );
+}
+
+/** Keeps the place of the panel of a run that the address opens, until its code has arrived. */
+function PanelSpace() {
+  return <div data-side-panel hidden />;
 }
 
 function useRuns(search: RunListSearch) {

@@ -4,6 +4,7 @@ import { formatExactTime } from '../../format/time.ts';
 import { formatClockTime } from '../../format/clock-time.ts';
 import type { Run } from './queries.ts';
 import classes from './run-view.module.css';
+import { errorTitle } from './words.ts';
 
 /** Shows the messages of agents, oldest first. */
 export function Messages({ messages }: { messages: readonly FeedEvent[] }) {
@@ -33,7 +34,7 @@ export function Errors({ errors }: { errors: Run['errors'] }) {
         <li key={`${error.at}${error.code}${error.step ?? ''}`}>
           <span title={formatExactTime(error.at)}>{formatClockTime(error.at)}</span>
           <span>
-            <strong>{error.code.replaceAll('_', ' ')}</strong>
+            <strong>{errorTitle(error.code)}</strong> <code>{error.code}</code>
             {error.step ? ` in ${error.step}` : ''}
             {error.agent ? ` (${error.agent})` : ''}: {error.message}
           </span>

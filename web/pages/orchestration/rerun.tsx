@@ -6,6 +6,7 @@ import { unwrap, api } from '../../api/client.ts';
 import { Confirm } from '../../components/confirm.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';
 import { runQuery, type Run } from './queries.ts';
+import { shownStatus } from './words.ts';
 
 /** Reruns an ended run from a selected step. */
 export function Rerun({ run }: { run: Run }) {
@@ -85,7 +86,7 @@ function RerunDialog({ run, onClose }: { run: Run; onClose: () => void }) {
             >
               {run.steps.map((step) => (
                 <option key={step.id} value={step.name}>
-                  {step.name} ({step.status})
+                  {step.name} ({shownStatus(step, run)})
                 </option>
               ))}
             </select>

@@ -8,7 +8,7 @@ import { useSession } from '../../api/session.ts';
 import { errorMessage } from '../../components/states.tsx';
 import type { Run } from './queries.ts';
 import { useRunControl } from './use-run-control.ts';
-import { actorName } from './words.ts';
+import { actorName, escalationOutlook } from './words.ts';
 
 /** Shows first why a run needs a person: escalation, failure, question or pause. */
 export function RunBanner({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
@@ -25,8 +25,7 @@ function Escalated({ run, escalation }: { run: Run; escalation: NonNullable<Run[
     <Banner tone="escalated" label="Escalation" title={`Needs your decision: ${escalation.reason}`}>
       Requested by {escalation.agent ?? 'an agent'}
       {escalation.step ? ` in step “${escalation.step}”` : ''}, <RelativeTime at={escalation.at} />.{' '}
-      {done.length > 0 ? `Completed: ${done.join(', ')}.` : 'No steps completed.'} The run has ended. When you
-      have decided, rerun it.
+      {done.length > 0 ? `Completed: ${done.join(', ')}.` : 'No steps completed.'} {escalationOutlook(run)}
     </Banner>
   );
 }
@@ -103,7 +102,8 @@ function Paused({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
   );
   return (
     <Banner tone="held" label="Pause" title={title}>
-      {reason ? <Text>Reason: {reason}</Text> : null}
+      {/* The events arrive after the run. The line is there before. */}
+      <Text>{events.length === 0 ? '\u00a0' : reason ? `Reason: ${reason}` : 'No reason given'}</Text>
       {ending.length > 0
         ? `Still running: ${ending.join(', ')}. Running steps finish, and their results are kept. No new steps start.`
         : 'No new steps start until someone continues the run.'}

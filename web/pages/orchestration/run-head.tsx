@@ -1,7 +1,9 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { IconExternalLink } from '@tabler/icons-react';
+import { canUpdate } from '../../api/connection-state.ts';
+import { useConnection } from '../../api/connection.ts';
 import { useProjects } from '../../api/projects.ts';
 import { useSession } from '../../api/session.ts';
+import { IconExternalLink } from '../../components/icons.tsx';
 import { Id } from '../../components/id.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProgressLine } from '../../components/progress-line.tsx';
@@ -23,6 +25,7 @@ const LIVE_LABELS: Readonly<Record<FollowStatus, string>> = {
 
 /** Shows the state, progress, details and actions of a run. `live` is null for an ended run. */
 export function RunHead({ run, live }: { run: Run; live: FollowStatus | null }) {
+  const connection = useConnection();
   const { nameOf } = useProjects();
   return (
     <Panel>
@@ -35,7 +38,7 @@ export function RunHead({ run, live }: { run: Run; live: FollowStatus | null }) 
             </Text>
             {live ? (
               <Text size="xs" c="dimmed" role="status">
-                {LIVE_LABELS[live]}
+                {canUpdate(connection, live === 'live') ? LIVE_LABELS[live] : 'not updated'}
               </Text>
             ) : null}
           </Group>

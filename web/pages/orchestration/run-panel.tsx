@@ -11,12 +11,13 @@ export function RunPanel({ executionId, onClose, onStep }: PanelProps) {
   return (
     <SidePanel
       label="Run"
+      row={`[data-run="${CSS.escape(executionId)}"]`}
       title={run?.title ?? 'Run'}
       onClose={onClose}
       onStep={onStep}
       page={{ to: '/orchestration/$executionId', params: { executionId } }}
     >
-      <RunView executionId={executionId} />
+      <RunView key={executionId} executionId={executionId} />
     </SidePanel>
   );
 }

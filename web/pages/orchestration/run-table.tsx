@@ -62,6 +62,8 @@ const Row = memo(function Row({
           from="/orchestration"
           to="."
           search={(before) => ({ ...before, run: run.execution_id })}
+          replace={isOpen}
+          resetScroll={false}
           className={classes['title']}
           aria-current={isOpen ? 'true' : undefined}
         >

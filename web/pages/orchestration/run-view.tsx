@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'react';
 import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { useFeed } from '../../live/use-feed.ts';
 import { ErrorState } from '../../components/states.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { callbacksQuery, isOver, runQuery, type Run } from './queries.ts';
 import { RunBanner } from './run-banner.tsx';
@@ -34,11 +35,13 @@ export function RunView({ executionId }: { executionId: string }) {
     );
   }
   return (
-    <Stack role="status" aria-label="Loading">
-      <Skeleton height={72} radius="md" />
-      <Skeleton height={220} radius="md" />
-      <Skeleton height={160} radius="md" />
-    </Stack>
+    <Waiting>
+      <Stack>
+        <Skeleton height={72} radius="md" />
+        <Skeleton height={220} radius="md" />
+        <Skeleton height={160} radius="md" />
+      </Stack>
+    </Waiting>
   );
 }
 

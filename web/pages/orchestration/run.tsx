@@ -7,7 +7,7 @@ import { RunView } from './run-view.tsx';
 
 const routeApi = getRouteApi('/signed-in/orchestration/$executionId');
 
-/** A run on a page of its own. */
+/** A run on a separate page. */
 export function RunPage() {
   const { executionId } = routeApi.useParams();
   const { data: run } = useQuery(runQuery(executionId));

@@ -1,11 +1,12 @@
 import { Stack, Text } from '@mantine/core';
 import { formatUtc } from '../../format/time.ts';
+import type { StatusWord } from '../../components/tones.ts';
 import type { Step } from './queries.ts';
 import classes from './timeline.module.css';
 import { usageText } from './words.ts';
 
 /** Shows the error and the summary of a step. */
-export function StepDetail({ step }: { step: Step }) {
+export function StepDetail({ step, status }: { step: Step; status: StatusWord }) {
   return (
     <Stack gap={4} className={classes['detail']}>
       {step.error ? (
@@ -16,14 +17,14 @@ export function StepDetail({ step }: { step: Step }) {
       ) : null}
       {step.summary ? <Text size="sm">{step.summary}</Text> : null}
       <Text size="xs" c="dimmed">
-        {factsOf(step).join(' · ')}
+        {[status, ...factsOf(step)].join(' · ')}
       </Text>
     </Stack>
   );
 }
 
 function factsOf(step: Step): string[] {
-  const facts: string[] = [step.status, `agent ${step.agent}`];
+  const facts: string[] = [`agent ${step.agent}`];
   if (step.started_at) facts.push(`started ${formatUtc(step.started_at)}`);
   if (step.completed_at) facts.push(`ended ${formatUtc(step.completed_at)}`);
   if (step.usage) facts.push(usageText(step.usage));

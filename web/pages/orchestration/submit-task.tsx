@@ -13,7 +13,7 @@ import {
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import {
   MAX_DESCRIPTION_LENGTH,
   MAX_METADATA_BYTES,
@@ -24,6 +24,9 @@ import { DEFAULT_TASK_TYPE, TASK_TYPES, type TaskType } from '../../../src/domai
 import { submission } from '../../../src/domain/tasks/task-submission.ts';
 import { unwrap, api, type Schemas } from '../../api/client.ts';
 import { useProjects } from '../../api/projects.ts';
+import { createOneAtATime } from '../../forms/one-at-a-time.ts';
+import { createRequestKeys } from '../../forms/request-key.ts';
+import { DiscardChanges } from '../../forms/unsaved-changes.tsx';
 import { useFirstProject } from '../../forms/use-first-project.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { errorMessage } from '../../components/states.tsx';
@@ -50,10 +53,12 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
     onWatch(executionId);
   };
   const [hasCallback, setHasCallback] = useState(false);
+  const [isChanged, setIsChanged] = useState(false);
+  const [isLeaving, setIsLeaving] = useState(false);
   return (
     <Modal
       opened
-      onClose={onClose}
+      onClose={() => (isChanged && !done ? setIsLeaving(true) : onClose())}
       title={done ? 'Task submitted' : 'Submit task'}
       size="lg"
       closeButtonProps={{ 'aria-label': 'Close' }}
@@ -62,6 +67,7 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
         <Submission submitted={done} hasCallback={hasCallback} onWatch={watch} />
       ) : (
         <SubmitForm
+          onChanged={setIsChanged}
           onDone={(submitted, body) => {
             setHasCallback(body.callback_url !== undefined);
             // Without a callback there is no secret to copy: open the run.
@@ -70,13 +76,20 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
           }}
         />
       )}
+      <DiscardChanges opened={isLeaving} onKeep={() => setIsLeaving(false)} onDiscard={onClose} />
     </Modal>
   );
 }
 
 type Body = Schemas['TaskSubmission'];
 
-function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => void }) {
+type FormProps = {
+  /** Called with whether a text was entered that closing the dialog would discard. */
+  onChanged: (isChanged: boolean) => void;
+  onDone: (submitted: Submitted, body: Body) => void;
+};
+
+function SubmitForm({ onChanged, onDone }: FormProps) {
   const { projects } = useProjects();
   const queryClient = useQueryClient();
   const form = useForm<Values>({
@@ -91,8 +104,13 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
     validate: problemsOf,
   });
   useFirstProject(form);
+  const [keyOf] = useState(createRequestKeys);
+  const [submitOnce] = useState(createOneAtATime);
+  const isChanged = hasText(form.values);
+  useEffect(() => onChanged(isChanged), [isChanged, onChanged]);
   const submit = useMutation({
-    mutationFn: (body: Body) => unwrap(api.POST('/api/v1/tasks', { body })),
+    mutationFn: (body: Body) =>
+      unwrap(api.POST('/api/v1/tasks', { params: { header: { 'Idempotency-Key': keyOf(body) } }, body })),
     onSuccess(submitted, body) {
       void queryClient.invalidateQueries({ queryKey: ['runs'] });
       onDone(submitted, body);
@@ -102,7 +120,10 @@ function SubmitForm({ onDone }: { onDone: (submitted: Submitted, body: Body) => 
   const isForField = submit.error !== null && Object.keys(serverErrors(submit.error)).length > 0;
 
   return (
-    <form onSubmit={form.onSubmit((values) => submit.mutate(bodyOf(values) as Body))} noValidate>
+    <form
+      onSubmit={form.onSubmit((values) => submitOnce(() => submit.mutateAsync(bodyOf(values) as Body)))}
+      noValidate
+    >
       <Stack gap="sm">
         <TextInput
           label="Title"
@@ -206,6 +227,10 @@ function Submission({
       </Group>
     </Stack>
   );
+}
+
+function hasText({ title, description, callback_url, metadata }: Values): boolean {
+  return [title, description, callback_url, metadata].some((text) => text.trim() !== '');
 }
 
 /** Validates with the schema of the API. Reports metadata that is not valid JSON first. */

@@ -1,12 +1,13 @@
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
 import type { Step } from '../../../src/domain/tasks/run-schemas.ts';
+import { shownStatus } from './words.ts';
 
 /** A time interval in milliseconds since 1970. `to` is null while it lasts. */
 export type Interval = { from: number; to: number | null };
 /** One attempt of a step. */
 export type Attempt = Interval & {
   number: number;
-  outcome: 'running' | 'completed' | 'failed' | 'cancelled';
+  outcome: 'running' | 'completed' | 'failed' | 'cancelled' | 'escalated';
 };
 
 export type Timeline = {
@@ -24,6 +25,7 @@ type TimelineRun = {
   started_at: string | null;
   completed_at: string | null;
   steps: readonly Step[];
+  escalation: { step: string | null } | null;
 };
 
 /** Returns the timeline of a run from the received part of its feed. Open intervals end at `now`. */
@@ -71,16 +73,22 @@ function attemptsOf(run: TimelineRun, events: readonly FeedEvent[]): Map<string,
     const last = known?.at(-1);
     if (last?.to === null && step.completed_at !== null) {
       last.to = Date.parse(step.completed_at);
-      last.outcome = outcomeOf(step);
+      last.outcome = outcomeOf(step, run);
     }
     if (known || step.started_at === null) continue;
     const to = step.completed_at === null ? null : Date.parse(step.completed_at);
     attempts.set(step.id, [
-      { number: step.attempt, from: Date.parse(step.started_at), to, outcome: outcomeOf(step) },
+      { number: step.attempt, from: Date.parse(step.started_at), to, outcome: outcomeOf(step, run) },
     ]);
   }
   return attempts;
 }
+
+const OUTCOMES = {
+  'step.completed': 'completed',
+  'step.failed': 'failed',
+  'escalation.requested': 'escalated',
+} as const;
 
 function recordAttempt(attempts: Map<string, Attempt[]>, { type, at, data }: FeedEvent): void {
   const step = data['step'] as { id: string; attempt: number } | undefined;
@@ -95,11 +103,11 @@ function recordAttempt(attempts: Map<string, Attempt[]>, { type, at, data }: Fee
     (type === 'step.completed' || type === 'step.failed' || type === 'escalation.requested')
   ) {
     last.to = Date.parse(at);
-    last.outcome = type === 'step.completed' ? 'completed' : 'failed';
+    last.outcome = OUTCOMES[type];
   }
 }
 
-function outcomeOf({ status }: Step): Attempt['outcome'] {
-  if (status === 'completed' || status === 'failed' || status === 'cancelled') return status;
-  return 'running';
+function outcomeOf(step: Step, run: TimelineRun): Attempt['outcome'] {
+  const status = shownStatus(step, run);
+  return status === 'pending' || status === 'skipped' ? 'running' : status;
 }

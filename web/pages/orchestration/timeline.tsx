@@ -7,17 +7,25 @@ import { Duration, Elapsed } from '../../components/time.tsx';
 import type { Run, Step } from './queries.ts';
 import { StepDetail } from './step-detail.tsx';
 import classes from './timeline.module.css';
+import { shownStatus } from './words.ts';
 import { shareOf, timelineOf, type Attempt, type Interval, type Timeline } from './timeline-model.ts';
 
 /** Shows the steps of a run on a time axis, with their durations and failed attempts. */
 export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
   const now = useNow('quick');
   const timeline = timelineOf(run, events, now);
+  // The events arrive after the run. The row is there before, so that the steps do not move.
+  const isPlanningExpected = events.length === 0 && run.steps.length > 0 && run.rerun_of === null;
   const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
   const isOpen = (step: Step) => toggled.get(step.id) ?? isInitiallyOpen(run, step);
   const toggle = (step: Step) => setToggled((before) => new Map(before).set(step.id, !isOpen(step)));
   return (
     <ol className={classes['rows']} aria-label="Steps">
+      {isPlanningExpected ? (
+        <li className={classes['row']}>
+          <div className={classes['name']}>planning</div>
+        </li>
+      ) : null}
       {timeline.planning ? (
         <li className={classes['row']}>
           <div className={classes['name']}>
@@ -38,8 +46,14 @@ export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEv
       ) : null}
       {run.steps.map((step) => (
         <li key={step.id} className={classes['step']}>
-          <StepRow step={step} timeline={timeline} isOpen={isOpen(step)} onToggle={() => toggle(step)} />
-          {isOpen(step) ? <StepDetail step={step} /> : null}
+          <StepRow
+            run={run}
+            step={step}
+            timeline={timeline}
+            isOpen={isOpen(step)}
+            onToggle={() => toggle(step)}
+          />
+          {isOpen(step) ? <StepDetail step={step} status={shownStatus(step, run)} /> : null}
         </li>
       ))}
       {run.steps.length === 0 && !timeline.planning ? (
@@ -51,19 +65,20 @@ export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEv
 
 /** The failed step of an ended run is open initially. */
 function isInitiallyOpen(run: Run, step: Step): boolean {
-  return isTerminal(run.state) && step.status === 'failed';
+  return isTerminal(run.state) && shownStatus(step, run) === 'failed';
 }
 
-type StepRowProps = { step: Step; timeline: Timeline; isOpen: boolean; onToggle: () => void };
+type StepRowProps = { run: Run; step: Step; timeline: Timeline; isOpen: boolean; onToggle: () => void };
 
-function StepRow({ step, timeline, isOpen, onToggle }: StepRowProps) {
+function StepRow({ run, step, timeline, isOpen, onToggle }: StepRowProps) {
+  const status = shownStatus(step, run);
   const attempts = step.kept ? [] : (timeline.attempts.get(step.id) ?? []);
   const tokens = step.usage && step.usage.input_tokens + step.usage.output_tokens;
   return (
     <button type="button" className={classes['row']} aria-expanded={isOpen} onClick={onToggle}>
       <span className={classes['name']}>
-        <Status status={step.status}>{step.name}</Status>
-        <span className="visually-hidden">{step.status}</span>
+        <Status status={status}>{step.name}</Status>
+        <span className="visually-hidden">{status}</span>
       </span>
       <Track timeline={timeline}>
         {attempts.map((attempt) => (

@@ -1,5 +1,10 @@
 import type { Progress, Usage } from '../../../src/domain/tasks/run-schemas.ts';
-import { isTerminal, type TaskState } from '../../../src/domain/tasks/task-states.ts';
+import {
+  isTerminal,
+  type RunErrorCode,
+  type StepStatus,
+  type TaskState,
+} from '../../../src/domain/tasks/task-states.ts';
 
 /** Returns `2 of 5 steps · now: review` or `5 of 5 steps`. */
 export function progressText({ state, progress }: { state: TaskState; progress: Progress }): string {
@@ -38,4 +43,33 @@ export function callbackOutlook({
   if (state === 'cancelled') return '. Cancelled runs send no callback.';
   if (!isTerminal(state)) return '. The callback is sent when the run ends.';
   return callback.status === 'pending' ? '. The first attempt starts shortly.' : '';
+}
+
+/** Returns the status of a step as shown: the API reports a step that escalated as failed. */
+export function shownStatus(
+  { name, status }: { name: string; status: StepStatus },
+  { escalation }: { escalation: { step: string | null } | null },
+): StepStatus | 'escalated' {
+  return status === 'failed' && escalation?.step === name ? 'escalated' : status;
+}
+
+/** Returns what a person can do about an escalated run. */
+export function escalationOutlook({ reruns }: { reruns: readonly unknown[] }): string {
+  return reruns.length === 0
+    ? 'The run has ended. When you have decided, rerun it.'
+    : 'The run has ended, and was rerun.';
+}
+
+const ERROR_TITLES: Readonly<Record<RunErrorCode, string>> = {
+  step_failed: 'Step failed',
+  step_timed_out: 'Step exceeded its time limit',
+  planning_failed: 'Planning failed',
+  run_timed_out: 'Run exceeded its time limit',
+  engine_timed_out: 'Temporal ended the run after its time limit',
+  engine_failed: 'Temporal ended the run with an error',
+};
+
+/** Returns an error code in words. */
+export function errorTitle(code: RunErrorCode): string {
+  return ERROR_TITLES[code];
 }

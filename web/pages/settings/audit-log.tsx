@@ -10,7 +10,7 @@ import { auditQuery } from './audit-log/queries.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/audit-log');
 
-/** Who changed what in this workspace. */
+/** The audit log of the workspace. */
 export function AuditLog() {
   const { isAtLeast } = useSession();
   const lead =

@@ -1,8 +1,8 @@
 import { Button, Stack } from '@mantine/core';
-import { IconUserPlus } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useSession } from '../../api/session.ts';
+import { IconUserPlus } from '../../components/icons.tsx';
 import { PagedSection } from '../../components/paged-section.tsx';
 import { Page } from '../../components/page.tsx';
 import { Invitations } from './members/invitations.tsx';

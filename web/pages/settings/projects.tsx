@@ -1,5 +1,4 @@
 import { Button, Modal, Stack, TextInput } from '@mantine/core';
-import { IconPlus } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { MAX_PROJECT_NAME_LENGTH } from '../../../src/domain/common/limits.ts';
@@ -9,6 +8,7 @@ import { unwrap, api } from '../../api/client.ts';
 import { projectsQuery } from '../../api/projects.ts';
 import { useSession } from '../../api/session.ts';
 import { DataTable } from '../../components/data-table.tsx';
+import { IconPlus } from '../../components/icons.tsx';
 import { Id } from '../../components/id.tsx';
 import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';

@@ -12,7 +12,7 @@ const addressesQuery = queryOptions({
   queryFn: ({ signal }) => unwrap(api.GET('/api/v1/source-addresses', { signal })),
 });
 
-/** Where deliveries and callbacks come from. */
+/** The addresses from which deliveries and callbacks are sent. */
 export function SourceAddresses() {
   const query = useQuery(addressesQuery);
   const lead = 'Deliveries and callbacks come from these addresses. Allow them in your firewall.';

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { isNotFound } from '../../api/problem.ts';
 import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { ErrorState } from '../../components/states.tsx';
@@ -12,12 +13,13 @@ const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhook
 
 const RENEW_MS = 3_000;
 
-/** One delivery on a page of its own. */
+/** One delivery on a separate page. */
 export function DeliveryPage() {
   const { webhookId, deliveryId } = routeApi.useParams();
   useWebhookRoom(webhookId);
   const webhook = useQuery({ ...webhookQuery(webhookId), refetchInterval: RENEW_MS });
   const delivery = useQuery({ ...deliveryQuery(deliveryId), refetchInterval: RENEW_MS });
+  const current = isNotFound(webhook.error) ? null : webhook.data;
   return (
     <Page
       title={delivery.data ? `${delivery.data.event} delivery` : 'Delivery'}
@@ -29,7 +31,7 @@ export function DeliveryPage() {
       wide
     >
       {delivery.data ? (
-        <DeliveryView delivery={delivery.data} webhook={webhook.data} />
+        <DeliveryView delivery={delivery.data} webhook={current} />
       ) : delivery.isError ? (
         <ErrorState
           title="The delivery could not be loaded"

@@ -6,6 +6,7 @@ import { ListSkeleton } from '../../components/page-states.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { WebhookForm, type SaveRequest } from './form/webhook-form.tsx';
 import { refreshWebhook, webhookQuery } from './parts/queries.ts';
+import { keepSecret } from './parts/saved-secret.tsx';
 import { sendTest } from './test/send-test.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId/edit');
@@ -26,7 +27,7 @@ export function EditWebhook() {
         <WebhookForm
           key={webhookId}
           webhook={webhook.data}
-          onSave={(request) => edit.mutate(request)}
+          onSave={edit.mutateAsync}
           pending={edit.isPending}
           error={edit.error}
         />
@@ -41,9 +42,10 @@ function useEdit(webhookId: string) {
   const client = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
-    async mutationFn({ body, thenTest }: SaveRequest) {
+    async mutationFn({ body, generated, thenTest }: SaveRequest) {
       const params = { path: { id: webhookId } };
       const webhook = await unwrap(api.PATCH('/api/v1/webhooks/{id}', { params, body }));
+      if (generated) keepSecret(client, webhookId, generated);
       const [first] = webhook.events;
       if (thenTest && first) void sendTest(client, webhookId, { event: first.event });
     },

@@ -1,11 +1,11 @@
 import { Button, TextInput } from '@mantine/core';
-import { IconPlus, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useSession } from '../../api/session.ts';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { FilterMenu } from '../../components/filter-menu.tsx';
+import { IconPlus, IconSearch } from '../../components/icons.tsx';
 import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { EmptyState, ErrorState } from '../../components/states.tsx';

@@ -1,11 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import { unwrap, api } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
 import { Page } from '../../components/page.tsx';
 import { EmptyState } from '../../components/states.tsx';
+import { createRequestKeys } from '../../forms/request-key.ts';
 import { WebhookForm, type SaveRequest } from './form/webhook-form.tsx';
 import { webhookQuery, webhooksQuery } from './parts/queries.ts';
+import { keepSecret } from './parts/saved-secret.tsx';
 import { sendTest } from './test/send-test.ts';
 
 /** The page that creates a webhook and optionally sends a test. */
@@ -23,11 +26,7 @@ export function NewWebhook() {
   }
   return (
     <Page title="New webhook" wide>
-      <WebhookForm
-        onSave={(request) => create.mutate(request)}
-        pending={create.isPending}
-        error={create.error}
-      />
+      <WebhookForm onSave={create.mutateAsync} pending={create.isPending} error={create.error} />
     </Page>
   );
 }
@@ -35,12 +34,13 @@ export function NewWebhook() {
 function useCreate() {
   const client = useQueryClient();
   const navigate = useNavigate();
+  const [keyOf] = useState(() => createRequestKeys());
   return useMutation({
-    async mutationFn({ body, thenTest }: SaveRequest) {
-      const { secret, ...rest } = body;
-      const webhook = await unwrap(
-        api.POST('/api/v1/webhooks', { body: { ...rest, ...(secret ? { secret } : {}) } }),
-      );
+    async mutationFn({ body: { secret, ...rest }, generated, thenTest }: SaveRequest) {
+      const body = { ...rest, ...(secret ? { secret } : {}) };
+      const params = { header: { 'Idempotency-Key': keyOf(body) } };
+      const webhook = await unwrap(api.POST('/api/v1/webhooks', { params, body }));
+      if (generated) keepSecret(client, webhook.id, generated);
       client.setQueryData(webhookQuery(webhook.id).queryKey, webhook);
       void client.invalidateQueries({ queryKey: webhooksQuery.queryKey });
       const [first] = webhook.events;

@@ -1,8 +1,8 @@
 import { ActionIcon, Button, Menu } from '@mantine/core';
-import { IconDots, IconKey, IconPencil, IconPower, IconSend, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { Confirm } from '../../components/confirm.tsx';
+import { IconDots, IconKey, IconPencil, IconPower, IconSend, IconTrash } from '../../components/icons.tsx';
 import { useActivation } from './actions/use-activation.ts';
 import type { Webhook } from './parts/queries.ts';
 
@@ -64,8 +64,8 @@ export function WebhookActions({ webhook, onTest, onOpen }: ActionsProps) {
         error={change.error}
         onConfirm={() => change.mutate(false, { onSuccess: close })}
       >
-        Baton sends nothing until you activate the webhook again. New events and due retries are skipped. You
-        can recover skipped deliveries until they are removed from the log.
+        Baton sends only test events until you activate the webhook again. New events and due retries are
+        skipped. You can recover skipped deliveries until they are removed from the log.
       </Confirm>
     </>
   );

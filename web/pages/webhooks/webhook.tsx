@@ -15,6 +15,7 @@ import { DayChart } from './parts/day-chart.tsx';
 import { filterSentence } from './form/words.ts';
 import { useWebhookRoom } from './parts/live.ts';
 import { statsQuery, webhookQuery, type Stats, type Webhook } from './parts/queries.ts';
+import { SavedSecret } from './parts/saved-secret.tsx';
 import { HealthSummary } from './parts/health-summary.tsx';
 import { TestPanel } from './test/test-panel.tsx';
 import { withChange } from './search.ts';
@@ -80,6 +81,7 @@ function WebhookParts({ webhook, stats, isLive }: PartsProps) {
     >
       <WebhookDetails webhook={webhook} />
       <Stack gap="md">
+        <SavedSecret webhookId={webhook.id} />
         <RepairBanner
           webhook={webhook}
           stats={stats}

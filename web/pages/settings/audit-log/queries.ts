@@ -7,7 +7,7 @@ export type AuditEntry = Schemas['AuditEntry'];
 
 const HOUR_MS = 3_600_000;
 
-/** What was changed, newest first. */
+/** The entries of the audit log, newest first. */
 export function auditQuery(search: AuditSearch) {
   const { what = [], who, since } = search;
   return pagedQuery<AuditEntry>(['audit-log', search], async (cursor, signal) => {

@@ -10,6 +10,7 @@ import { useNow } from '../../../components/now.ts';
 import { Status } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import { CreatedKey } from './new-key.tsx';
+import { OVERLAP_ERROR, overlapHoursOf } from './overlap.ts';
 import { keysQuery, keyStatus, type Key } from './queries.ts';
 
 /** The default overlap of a rotated key in hours. */
@@ -142,13 +143,14 @@ function Revoke({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
 
 function Rotate({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
   const queryClient = useQueryClient();
-  const [hours, setHours] = useState<number>(OVERLAP_HOURS);
+  const [given, setGiven] = useState<number | string>(OVERLAP_HOURS);
+  const hours = overlapHoursOf(given);
   const rotate = useMutation({
-    mutationFn: () =>
+    mutationFn: (overlap_hours: number) =>
       unwrap(
         api.POST('/api/v1/keys/{id}/rotate', {
           params: { path: { id: apiKey.id } },
-          body: { overlap_hours: hours },
+          body: { overlap_hours },
         }),
       ),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: keysQuery.queryKey }),
@@ -160,21 +162,23 @@ function Rotate({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
       onClose={onClose}
       title={`Rotate “${apiKey.name}”?`}
       confirmLabel="Rotate key"
-      onConfirm={() => rotate.mutate()}
+      onConfirm={() => hours === null || rotate.mutate(hours)}
       isPending={rotate.isPending}
       error={rotate.error}
     >
       <Stack gap="sm">
         <Text size="sm">
-          Creates a new key with the same scopes. The old key, {apiKey.prefix}…, stays valid during the
-          overlap, so that you can replace it without downtime.
+          Creates a new key with the same project, scopes and expiration. The old key, {apiKey.prefix}…, stays
+          valid during the overlap, so that you can replace it without downtime.
         </Text>
         <NumberInput
           label="Overlap in hours"
           min={0}
           max={MAX_KEY_OVERLAP_HOURS}
-          value={hours}
-          onChange={(value) => setHours(Number(value))}
+          clampBehavior="none"
+          value={given}
+          error={hours === null ? OVERLAP_ERROR : null}
+          onChange={setGiven}
         />
       </Stack>
     </Confirm>

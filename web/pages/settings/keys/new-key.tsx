@@ -14,7 +14,7 @@ import { keysQuery } from './queries.ts';
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   'tasks:read': 'Read tasks of the project',
-  'tasks:write': 'Submit and control tasks of the project',
+  'tasks:write': 'Submit, control and delete tasks of the project',
   'events:write': 'Send events',
   'webhooks:read': 'Read webhooks and their deliveries',
   'webhooks:write': 'Change webhooks and retry deliveries',

@@ -20,7 +20,8 @@ export function DeliveryView({
   webhook,
 }: {
   delivery: DeliveryDetail;
-  webhook: Webhook | undefined;
+  /** null if the webhook was deleted, undefined while it is loading. */
+  webhook: Webhook | null | undefined;
 }) {
   const { hasScope } = useSession();
   const canChange = hasScope('webhooks:write');
@@ -43,7 +44,7 @@ export function DeliveryView({
       </Group>
       {delivery.about ? <Text size="sm">{delivery.about}</Text> : null}
       <Callout tone={toneOf(delivery.status)} title="What happened">
-        {describeDelivery(delivery)}{' '}
+        {describeDelivery(delivery, webhook && webhook.status)}{' '}
         {webhook && canChange ? <Remedy delivery={delivery} webhook={webhook} /> : null}
       </Callout>
       {canChange ? <RetryButtons delivery={delivery} webhook={webhook} /> : null}
@@ -58,7 +59,7 @@ export function DeliveryView({
   );
 }
 
-/** What to change so that events like that of a skipped delivery are sent. */
+/** Offers the change with which an event like that of a skipped delivery would be sent. */
 function Remedy({ delivery, webhook }: { delivery: DeliveryDetail; webhook: Webhook }) {
   const activation = useActivation(webhook.id);
   switch (remedyFor(delivery, webhook)) {

@@ -1,10 +1,11 @@
 import { Button, Group, Popover, Stack, Text, TextInput } from '@mantine/core';
-import { IconClock, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap, api } from '../../../api/client.ts';
+import { IconClock, IconRefresh } from '../../../components/icons.tsx';
 import { errorMessage } from '../../../components/states.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
+import { retryMessage } from '../parts/attempt-text.ts';
 import { refreshWebhook, type DeliveryDetail, type Webhook } from '../parts/queries.ts';
 
 const MINUTE_MS = 60_000;
@@ -14,7 +15,7 @@ const DELAYS = [
   [24 * 60, 'Retry in 24 h'],
 ] as const;
 
-type RetryProps = { delivery: DeliveryDetail; webhook: Webhook | undefined };
+type RetryProps = { delivery: DeliveryDetail; webhook: Webhook | null | undefined };
 
 /** Starts or schedules one more attempt. Shows why if that is impossible. */
 export function RetryButtons({ delivery, webhook }: RetryProps) {
@@ -30,11 +31,14 @@ export function RetryButtons({ delivery, webhook }: RetryProps) {
           leftSection={<IconRefresh size={14} aria-hidden />}
           disabled={blockedReason !== null}
           loading={retry.isPending}
-          onClick={() => retry.mutate(undefined)}
+          onClick={() => retry.mutate({ at: undefined, attempts: delivery.attempts_count })}
         >
           Retry now
         </Button>
-        <Schedule disabled={blockedReason !== null} onSchedule={(at) => retry.mutate(at)} />
+        <Schedule
+          disabled={blockedReason !== null}
+          onSchedule={(at) => retry.mutate({ at, attempts: delivery.attempts_count })}
+        />
       </Group>
       {delivery.scheduled_at ? <ScheduledRetry delivery={delivery} at={delivery.scheduled_at} /> : null}
       {blockedReason ? (
@@ -46,20 +50,16 @@ export function RetryButtons({ delivery, webhook }: RetryProps) {
         {retry.isError
           ? errorMessage(retry.error)
           : retry.isSuccess
-            ? successMessage(retry.variables, delivery)
+            ? retryMessage(retry.variables, delivery)
             : ''}
       </Text>
     </Stack>
   );
 }
 
-function successMessage(at: Date | undefined, { scheduled_at: scheduledAt }: DeliveryDetail): string {
-  if (!at) return 'Attempt started.';
-  return scheduledAt ? `Attempt scheduled for ${new Date(scheduledAt).toLocaleString()}.` : '';
-}
-
-function blockedReasonOf(delivery: DeliveryDetail, webhook: Webhook | undefined): string | null {
-  if (!webhook) return 'The webhook was deleted.';
+function blockedReasonOf(delivery: DeliveryDetail, webhook: RetryProps['webhook']): string | null {
+  if (webhook === undefined) return '';
+  if (webhook === null) return 'The webhook was deleted.';
   if (webhook.status === 'disabled') return 'The webhook is disabled. Enable it first.';
   if (webhook.status === 'inactive') return 'The webhook is inactive. Activate it first.';
   if (delivery.status === 'pending') return 'The delivery is already being sent.';
@@ -99,7 +99,7 @@ function ScheduledRetry({
 function useRetry({ id, webhook_id: webhookId }: DeliveryDetail) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (at: Date | undefined) =>
+    mutationFn: ({ at }: { at: Date | undefined; attempts: number }) =>
       unwrap(
         api.POST('/api/v1/deliveries/{id}/retry', {
           params: { path: { id } },

@@ -2,7 +2,7 @@ import { formatDuration, formatUtc } from '../../../format/time.ts';
 import { Dot } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import type { Tone } from '../../../components/tones.ts';
-import { outcomeLabel } from '../parts/attempt-text.ts';
+import { comingAttempts, outcomeLabel } from '../parts/attempt-text.ts';
 import type { Attempt, DeliveryDetail } from '../parts/queries.ts';
 import classes from './delivery.module.css';
 
@@ -18,6 +18,7 @@ type TimelineProps = {
 /** A delivery from its event to its next attempt: occurred → accepted → attempts → next. */
 export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
   const entries = entriesOf(delivery);
+  const { automatic, scheduled } = comingAttempts(delivery);
   return (
     <ol className={classes['timeline']} aria-label="Timeline">
       {entries.map((stop, index) => (
@@ -43,26 +44,25 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
           </span>
         </li>
       ))}
-      {delivery.next_attempt_at && delivery.next_attempt_at !== delivery.scheduled_at ? (
+      {automatic ? (
         <li>
           <span className={classes['mark']}>
             <Dot tone="waiting" />
           </span>
           <span className={classes['stop']}>next attempt</span>
           <span className={classes['moment']}>
-            <RelativeTime at={delivery.next_attempt_at} isAhead /> ·{' '}
-            {formatUtc(delivery.next_attempt_at).slice(11)}
+            <RelativeTime at={automatic} isAhead /> · {formatUtc(automatic).slice(11)}
           </span>
         </li>
       ) : null}
-      {delivery.scheduled_at ? (
+      {scheduled ? (
         <li>
           <span className={classes['mark']}>
             <Dot tone="waiting" />
           </span>
           <span className={classes['stop']}>scheduled retry</span>
           <span className={classes['moment']}>
-            <RelativeTime at={delivery.scheduled_at} isAhead /> · {formatUtc(delivery.scheduled_at).slice(11)}
+            <RelativeTime at={scheduled} isAhead /> · {formatUtc(scheduled).slice(11)}
           </span>
         </li>
       ) : null}

@@ -7,6 +7,7 @@ import {
   type FilterValue,
   type Subscription,
 } from '../../../../src/domain/webhooks/webhook.ts';
+import { randomHex } from '../../../forms/random.ts';
 import type { Webhook } from '../parts/queries.ts';
 
 /** One filter in the form. `key` identifies it. */
@@ -40,8 +41,7 @@ const SECRET_BYTES = 32;
 
 /** Returns 32 random bytes as 64 hex characters, like the server does. */
 export function newSecret(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return randomHex(SECRET_BYTES);
 }
 
 /** Returns the initial values of the form: an empty webhook, or an existing one. */
@@ -72,9 +72,18 @@ export function draftOf(webhook?: Webhook): Draft {
   };
 }
 
+/** Returns whether a draft differs from the initial one. Another generated secret alone is no change. */
+export function isChanged(draft: Draft, initial: Draft): boolean {
+  return contentOf(draft) !== contentOf(initial);
+}
+
+function contentOf(draft: Draft): string {
+  return JSON.stringify({ ...draft, generated: '', events: subscriptionsOf(draft) });
+}
+
 let lastKey = 0;
 
-/** A filter with a key of its own. */
+/** A filter with its own key. */
 export function newFilter(fields: Omit<DraftFilter, 'key'>): DraftFilter {
   lastKey += 1;
   return { key: lastKey, ...fields };

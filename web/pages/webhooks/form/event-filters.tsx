@@ -1,11 +1,11 @@
 import { ActionIcon, Autocomplete, Button, TagsInput } from '@mantine/core';
-import { IconPlus, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { sampleData } from '../../../../src/domain/webhooks/event-samples.ts';
 import { MAX_FILTERS, MAX_FILTER_VALUES } from '../../../../src/domain/common/limits.ts';
 import { valuesOf } from '../../../../src/domain/webhooks/matching.ts';
 import type { FilterField, FilterValue } from '../../../../src/domain/webhooks/webhook.ts';
+import { IconPlus, IconX } from '../../../components/icons.tsx';
 import type { FormErrors } from '../../../forms/validate.ts';
 import { filterValuesQuery } from '../parts/queries.ts';
 import { newFilter, type DraftFilter } from './draft.ts';

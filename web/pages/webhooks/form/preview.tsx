@@ -7,6 +7,7 @@ import { matchEvent } from '../../../../src/domain/webhooks/matching.ts';
 import type { Subscription } from '../../../../src/domain/webhooks/webhook.ts';
 import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { Panel } from '../../../components/panel.tsx';
+import { Waiting } from '../../../components/waiting.tsx';
 import { errorMessage } from '../../../components/states.tsx';
 import { Dot } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
@@ -42,11 +43,13 @@ export function Preview({ events }: { events: readonly Subscription[] }) {
   return (
     <Panel title="Preview">
       {preview.isPending ? (
-        <Stack gap="xs">
-          {[0, 1, 2, 3].map((row) => (
-            <Skeleton key={row} height={36} />
-          ))}
-        </Stack>
+        <Waiting>
+          <Stack gap="xs">
+            {[0, 1, 2, 3].map((row) => (
+              <Skeleton key={row} height={36} />
+            ))}
+          </Stack>
+        </Waiting>
       ) : preview.isError ? (
         <Text size="sm" role="alert">
           {errorMessage(preview.error)}

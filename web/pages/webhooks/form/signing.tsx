@@ -1,6 +1,7 @@
 import {
   Button,
   Checkbox,
+  Input,
   PasswordInput,
   SegmentedControl,
   Stack,
@@ -8,9 +9,9 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { IconRefresh } from '@tabler/icons-react';
 import { useState } from 'react';
 import { MAX_SECRET_LENGTH } from '../../../../src/domain/common/limits.ts';
+import { IconRefresh } from '../../../components/icons.tsx';
 import type { FormErrors } from '../../../forms/validate.ts';
 import { CopyButton } from '../../../components/copy-button.tsx';
 import { Panel } from '../../../components/panel.tsx';
@@ -157,7 +158,7 @@ function SecretPart({
       </div>
     );
   }
-  if (draft.secretMode !== 'paste') return null;
+  if (draft.secretMode !== 'paste') return error === undefined ? null : <Input.Error>{error}</Input.Error>;
   return (
     <PasswordInput
       label="Secret"

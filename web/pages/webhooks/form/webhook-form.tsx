@@ -1,32 +1,44 @@
 import { Button, Switch, Text } from '@mantine/core';
-import { useMemo, useState, type SubmitEvent } from 'react';
+import { useMemo, useState, type KeyboardEvent, type SubmitEvent } from 'react';
 import { webhookEdit, webhookPlan } from '../../../../src/domain/webhooks/webhook-plan.ts';
+import { actionOfKey } from '../../../forms/enter-key.ts';
+import { createOneAtATime } from '../../../forms/one-at-a-time.ts';
+import { UnsavedChanges } from '../../../forms/unsaved-changes.tsx';
 import { validate, serverErrors, type FormErrors } from '../../../forms/validate.ts';
 import { errorMessage } from '../../../components/states.tsx';
 import { ButtonLink } from '../../../components/button-link.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import type { Webhook } from '../parts/queries.ts';
-import { bodyOf, draftOf, completeSubscriptions, type Draft } from './draft.ts';
+import { bodyOf, draftOf, completeSubscriptions, isChanged, secretOf, type Draft } from './draft.ts';
 import classes from './form.module.css';
 import { Preview } from './preview.tsx';
 import { Signing } from './signing.tsx';
 import { EventTree } from './event-tree.tsx';
 import { Endpoint } from './endpoint.tsx';
 
-export type SaveRequest = { body: ReturnType<typeof bodyOf>; thenTest: boolean };
+/** `generated` is the new secret if the browser generated it. */
+export type SaveRequest = {
+  body: ReturnType<typeof bodyOf>;
+  generated: string | null;
+  thenTest: boolean;
+};
 
 type FormProps = {
   /** The webhook to edit; undefined for a new one. */
   webhook?: Webhook;
-  onSave: (request: SaveRequest) => void;
+  /** Resolves or rejects when the request has ended. */
+  onSave: (request: SaveRequest) => Promise<unknown>;
   pending: boolean;
   /** Why the last saving was refused. */
   error: unknown;
 };
 
-/** The form of a webhook: endpoint, events, signing and status, with a preview. Only the buttons at the end save. */
+/**
+ * The form of a webhook: endpoint, events, signing and status, with a preview. Only the buttons at the end and Ctrl+Enter
+ * save. Leaving it with changes asks for confirmation.
+ */
 export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
-  const { draft, errors, change, submit } = useDraft(webhook, error, onSave);
+  const { draft, isDirty, errors, change, submit } = useDraft(webhook, error, onSave);
   const subscriptions = useMemo(() => completeSubscriptions(draft), [draft]);
   const wrong = Object.keys(errors).length;
   const onSubmit = (event: SubmitEvent<HTMLFormElement>) => {
@@ -35,7 +47,15 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
     submit(by instanceof HTMLButtonElement && by.value === 'test');
   };
   return (
-    <form onSubmit={onSubmit} noValidate aria-label={webhook ? 'Webhook' : 'New webhook'}>
+    // The keys are those of its fields.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+    <form
+      onSubmit={onSubmit}
+      onKeyDown={onKeyDown}
+      noValidate
+      aria-label={webhook ? 'Webhook' : 'New webhook'}
+    >
+      <UnsavedChanges isChanged={isDirty && !pending} />
       <div className={classes['columns']}>
         <div className={classes['parts']}>
           <Endpoint draft={draft} errors={errors} change={change} />
@@ -48,7 +68,14 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
         </div>
       </div>
       <div className={classes['foot']}>
-        <Button type="submit" variant="default" value="save" loading={pending}>
+        <Button
+          type="submit"
+          variant="default"
+          value="save"
+          loading={pending}
+          title="Ctrl+Enter"
+          aria-keyshortcuts="Control+Enter"
+        >
           {webhook ? 'Save' : 'Create webhook'}
         </Button>
         <Button type="submit" value="test" loading={pending}>
@@ -75,6 +102,17 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
   );
 }
 
+function onKeyDown(event: KeyboardEvent<HTMLFormElement>): void {
+  const { target, currentTarget: form, nativeEvent } = event;
+  // A dialog is outside the form, but its events arrive here, too.
+  if (!(target instanceof Node) || !form.contains(target)) return;
+  const action = actionOfKey(nativeEvent, target instanceof HTMLInputElement);
+  if (action === 'default') return;
+  event.preventDefault();
+  // A value that the same key added to a field belongs to the saved draft.
+  if (action === 'save') setTimeout(() => form.requestSubmit());
+}
+
 type SwitchProps = { draft: Draft; change: (members: Partial<Draft>) => void };
 
 function ActiveSwitch({ draft, change }: SwitchProps) {
@@ -82,7 +120,7 @@ function ActiveSwitch({ draft, change }: SwitchProps) {
     <Panel title="Status">
       <Switch
         label="Active"
-        description="An inactive webhook sends nothing. New events are skipped"
+        description="An inactive webhook sends only test events. New events are skipped"
         checked={draft.active}
         onChange={(event) => change({ active: event.currentTarget.checked })}
       />
@@ -99,8 +137,10 @@ function footerText(wrong: number, error: unknown): string {
  * Returns the draft and its errors: after the first submit, the validation errors of each change, and those of the
  * server.
  */
-function useDraft(webhook: Webhook | undefined, refusal: unknown, onSave: (request: SaveRequest) => void) {
-  const [draft, setDraft] = useState(() => draftOf(webhook));
+function useDraft(webhook: Webhook | undefined, refusal: unknown, onSave: FormProps['onSave']) {
+  const [saveOnce] = useState(createOneAtATime);
+  const [initial] = useState(() => draftOf(webhook));
+  const [draft, setDraft] = useState(initial);
   const [isSubmitted, setIsSubmitted] = useState(false);
   const [sent, setSent] = useState<Draft | null>(null);
   const fromSchema = validate(webhook ? webhookEdit : webhookPlan, bodyOf(draft, webhook));
@@ -109,13 +149,15 @@ function useDraft(webhook: Webhook | undefined, refusal: unknown, onSave: (reque
   const errors: FormErrors = isSubmitted ? { ...fromServer, ...fromSchema } : {};
   return {
     draft,
+    isDirty: isChanged(draft, initial),
     errors,
     change: (members: Partial<Draft>) => setDraft((before) => ({ ...before, ...members })),
     submit(thenTest: boolean) {
       setIsSubmitted(true);
       setSent(draft);
       if (Object.keys(fromSchema).length > 0) return showFirstError();
-      onSave({ body: bodyOf(draft, webhook), thenTest });
+      const generated = draft.secretMode === 'generate' ? (secretOf(draft) ?? null) : null;
+      saveOnce(() => onSave({ body: bodyOf(draft, webhook), generated, thenTest }));
     },
   };
 }

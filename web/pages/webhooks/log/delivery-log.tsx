@@ -1,6 +1,8 @@
 import { Button, Group, Text, Title } from '@mantine/core';
 import { useInfiniteQuery, type InfiniteData } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { canUpdate } from '../../../api/connection-state.ts';
+import { useConnection } from '../../../api/connection.ts';
 import type { Paged } from '../../../api/pages.ts';
 import { EmptyState, ErrorState } from '../../../components/states.tsx';
 import { LoadMore } from '../../../components/load-more.tsx';
@@ -35,6 +37,7 @@ export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
   const navigate = routeApi.useNavigate();
   const log = useLog(webhook.id, search, isLive);
   const { rows, isPollable } = log.data ?? NOTHING;
+  const connection = useConnection();
   const open = (id: string | undefined) =>
     void navigate({
       search: (before) => withChange(before, { delivery: id }),
@@ -46,7 +49,11 @@ export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
       <Group justify="space-between" mb="xs">
         <Title order={2}>Deliveries</Title>
         <Group gap="sm">
-          <LiveIndicator updates={isLive ? 'live' : isPollable ? 'polled' : 'none'} />
+          <LiveIndicator
+            updates={
+              !canUpdate(connection, isLive) ? 'offline' : isLive ? 'live' : isPollable ? 'polled' : 'none'
+            }
+          />
           {onRecover ? (
             <Button variant="default" size="xs" onClick={onRecover}>
               Recover…
@@ -124,6 +131,7 @@ const INDICATORS = {
     hint: `Changes appear within ${POLL_MS / 1_000} seconds`,
   },
   none: { tone: 'off', label: 'not updated', hint: 'Reload the page to update the log' },
+  offline: { tone: 'off', label: 'not updated', hint: 'There is no connection' },
 } as const;
 
 function LiveIndicator({ updates }: { updates: keyof typeof INDICATORS }) {

@@ -16,6 +16,7 @@ export function DeliveryPanel({ webhook, deliveryId, onClose, onStep }: PanelPro
     <SidePanel
       title={delivery.data?.event ?? 'Delivery'}
       label="Delivery"
+      row={`[data-delivery="${CSS.escape(deliveryId)}"]`}
       onClose={onClose}
       onStep={onStep}
       page={{

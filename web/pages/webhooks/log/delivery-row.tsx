@@ -3,7 +3,7 @@ import { memo } from 'react';
 import { formatDuration } from '../../../format/time.ts';
 import { Status } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
-import { outcomeLabel } from '../parts/attempt-text.ts';
+import { comingAttempts, outcomeLabel } from '../parts/attempt-text.ts';
 import { plural } from '../parts/health.ts';
 import type { Delivery } from '../parts/queries.ts';
 import classes from './log.module.css';
@@ -16,6 +16,7 @@ export const DeliveryRow = memo(function DeliveryRow({
   delivery: Delivery;
   isOpen: boolean;
 }) {
+  const { automatic, scheduled } = comingAttempts(delivery);
   return (
     <li className={classes['row']} data-open={isOpen || undefined} data-delivery={delivery.id}>
       <span className={classes['status']}>
@@ -40,16 +41,16 @@ export const DeliveryRow = memo(function DeliveryRow({
       <span className={classes['outcome']}>{outcomeText(delivery)}</span>
       <span className={classes['when']}>
         <RelativeTime at={delivery.created_at} />
-        {delivery.next_attempt_at && delivery.next_attempt_at !== delivery.scheduled_at ? (
+        {automatic ? (
           <>
             {' · next '}
-            <RelativeTime at={delivery.next_attempt_at} isAhead />
+            <RelativeTime at={automatic} isAhead />
           </>
         ) : null}
-        {delivery.scheduled_at ? (
+        {scheduled ? (
           <>
             {' · scheduled '}
-            <RelativeTime at={delivery.scheduled_at} isAhead />
+            <RelativeTime at={scheduled} isAhead />
           </>
         ) : null}
       </span>

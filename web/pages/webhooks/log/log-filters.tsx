@@ -1,12 +1,12 @@
 import { Button, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
-import { IconSearch } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { MAX_SEARCH_LENGTH } from '../../../../src/domain/common/limits.ts';
 import { DELIVERY_STATUSES } from '../../../../src/domain/webhooks/delivery.ts';
 import { EVENT_KINDS } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { FilterMenu } from '../../../components/filter-menu.tsx';
+import { IconSearch } from '../../../components/icons.tsx';
 import { Status } from '../../../components/status.tsx';
 import { withChange, type SearchChange } from '../search.ts';
 import classes from './log.module.css';

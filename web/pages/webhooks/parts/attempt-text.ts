@@ -8,7 +8,7 @@ import {
 import type { WebhookStatus } from '../../../../src/domain/webhooks/webhook.ts';
 import { formatDuration } from '../../../format/time.ts';
 
-/** What the summary of an attempt depends on. */
+/** The fields that determine the summary of an attempt. */
 type Attempt = {
   trigger: AttemptTrigger;
   attempted_at: string;
@@ -18,7 +18,7 @@ type Attempt = {
   response_ms: number | null;
 };
 
-/** What the summary of a delivery depends on. */
+/** The fields that determine the summary of a delivery. */
 type Delivery = {
   status: DeliveryStatus;
   test: boolean;
@@ -68,6 +68,15 @@ export function outcomeLabel(status: number | null, failure: string | null): str
   return failure.replaceAll('_', ' ');
 }
 
+/** The last attempt of the newest delivery of a webhook, as in its statistics. */
+type Last = { response_status: number | null; failure: string | null };
+
+/** Returns how the newest delivery of a webhook failed, as `timeout` or `503`; null if it succeeded or is unknown. */
+export function lastFailure(stats: { last: Last | null } | undefined): string | null {
+  const { response_status: status = null, failure = null } = stats?.last ?? {};
+  return failure === null ? null : outcomeLabel(status, failure);
+}
+
 /** Returns what a failed status means for the operator of the endpoint. */
 function adviceFor(status: number): string {
   if (status >= 300 && status < 400) return 'Redirects are not followed. Set the URL to the final address.';
@@ -96,10 +105,13 @@ function sentence(text: string): string {
   return first.endsWith('.') ? first : `${first}.`;
 }
 
+/** The status of the webhook of a delivery; null if it was deleted, undefined while it is unknown. */
+export type StatusOfWebhook = WebhookStatus | null | undefined;
+
 /** Returns a summary of a delivery. */
-export function describeDelivery(delivery: Delivery): string {
+export function describeDelivery(delivery: Delivery, webhook: StatusOfWebhook): string {
   const [reason, unmadeRetry] = splitReason(delivery.reason);
-  const outcome = describeOutcome({ ...delivery, reason });
+  const outcome = describeOutcome({ ...delivery, reason }, webhook);
   return unmadeRetry === null ? outcome : `${outcome} ${sentence(unmadeRetry)}`.trim();
 }
 
@@ -110,14 +122,14 @@ function splitReason(reason: string | null): [string | null, string | null] {
   return [reason.slice(0, start).replace(/; $/, '') || null, reason.slice(start)];
 }
 
-function describeOutcome(delivery: Delivery): string {
+function describeOutcome(delivery: Delivery, webhook: StatusOfWebhook): string {
   const last = delivery.attempts.at(-1);
   const lastAttempt = last ? describeAttempt(last) : '';
   switch (delivery.status) {
     case 'pending':
       return `${lastAttempt} ${last ? 'The next attempt starts shortly.' : 'The first attempt starts shortly.'}`.trim();
     case 'succeeded':
-      return lastAttempt;
+      return last?.failure ? `${lastAttempt} An earlier attempt delivered the event.` : lastAttempt;
     case 'retrying':
       return `${lastAttempt} ${retriesLeft(delivery)}`.trim();
     case 'failed':
@@ -125,7 +137,7 @@ function describeOutcome(delivery: Delivery): string {
         ? `${lastAttempt} A test is not retried and does not affect the failure count.`
         : `${lastAttempt} No automatic retries are left.`;
     case 'held':
-      return `${lastAttempt} Held because the webhook was disabled. When the webhook is enabled, recover its deliveries.`.trim();
+      return `${lastAttempt} ${heldText(webhook)}`.trim();
     case 'cancelled':
       return `${lastAttempt} ${delivery.reason ? `Cancelled: ${delivery.reason}.` : 'Cancelled.'}`.trim();
     case 'skipped':
@@ -141,7 +153,42 @@ function retriesLeft({ attempts, next_attempt_at: next }: Delivery): string {
   return left === 1 ? '1 automatic retry is left.' : `${left} automatic retries are left.`;
 }
 
-/** A webhook that became inactive skips deliveries that wait for a retry, too. Manual attempts are also made later. */
+function heldText(webhook: StatusOfWebhook): string {
+  const held = 'Held because the webhook was disabled.';
+  switch (webhook) {
+    case 'disabled':
+      return `${held} When the webhook is enabled, recover its deliveries.`;
+    case 'inactive':
+      return `${held} Activate the webhook, then recover its deliveries.`;
+    case 'active':
+      return `${held} The webhook is enabled now: recover its deliveries.`;
+    case null:
+    case undefined:
+      return held;
+  }
+}
+
+/** What comes next for a delivery. */
+type Coming = Pick<Delivery, 'status' | 'next_attempt_at'> & { scheduled_at: string | null };
+
+/** Returns the time of the next automatic attempt and of the scheduled retry; null if there is none. */
+export function comingAttempts({ status, next_attempt_at: next, scheduled_at: scheduled }: Coming) {
+  const isAutomatic = (status === 'pending' || status === 'retrying') && next !== scheduled;
+  return { automatic: isAutomatic ? next : null, scheduled };
+}
+
+/** Returns the message after a manual retry was accepted: none any more as soon as its attempt has ended. */
+export function retryMessage(
+  { at, attempts }: { at: Date | undefined; attempts: number },
+  delivery: { attempts_count: number; scheduled_at: string | null },
+): string {
+  if (!at) return delivery.attempts_count > attempts ? '' : 'Attempt started.';
+  return delivery.scheduled_at
+    ? `Attempt scheduled for ${new Date(delivery.scheduled_at).toLocaleString()}.`
+    : '';
+}
+
+/** A webhook that became inactive also skips deliveries that wait for a retry. Manual attempts are also made later. */
 function skippedText({ attempts, reason }: Delivery): string {
   const what =
     attempts.length === 0 ? 'Not sent' : hasBegun(attempts) ? 'Not retried' : 'Not sent automatically';

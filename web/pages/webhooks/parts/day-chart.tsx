@@ -20,10 +20,17 @@ export function DayChart({ stats }: { stats: Stats }) {
   const { hours, total, success_rate: rate } = stats;
   const most = Math.max(1, ...hours.map(({ succeeded, failed }) => succeeded + failed));
   const slowest = Math.max(0, ...hours.map(({ p95_ms: ms }) => ms ?? 0));
-  const summary =
-    rate === null
-      ? 'No attempts in the last 24 hours.'
-      : `${percent(rate)} of ${plural(total, 'attempt')} in the last 24 hours succeeded.`;
+  // A chart of nothing has no scale.
+  if (rate === null) {
+    return (
+      <Panel title="Last 24 hours">
+        <Text c="dimmed" className={classes['empty'] ?? ''}>
+          No attempts
+        </Text>
+      </Panel>
+    );
+  }
+  const summary = `${percent(rate)} of ${plural(total, 'attempt')} in the last 24 hours succeeded.`;
   return (
     <Panel
       title="Last 24 hours"

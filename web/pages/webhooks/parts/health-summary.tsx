@@ -1,6 +1,7 @@
 import { FAILURES_TO_DISABLE } from '../../../../src/domain/common/limits.ts';
 import { Status } from '../../../components/status.tsx';
 import { Duration, RelativeTime } from '../../../components/time.tsx';
+import { lastFailure } from './attempt-text.ts';
 import type { Stats, Webhook } from './queries.ts';
 import { plural, healthOf } from './health.ts';
 
@@ -26,7 +27,8 @@ export function HealthSummary({ webhook, stats, brief = false }: HealthProps) {
     case 'active':
       return (
         <>
-          <Status status="active" /> · <LastDelivery stats={stats} />
+          <Status status={lastFailure(stats) === null ? 'active' : 'failing'}>active</Status> ·{' '}
+          <LastDelivery stats={stats} />
         </>
       );
     case 'failing':
@@ -67,9 +69,11 @@ function LastDelivery({ stats }: { stats: Stats | undefined }) {
   if (!stats) return 'loading…';
   if (stats.last_delivery_at === null) return 'no deliveries yet';
   const took = stats.last?.response_ms ?? null;
+  const failure = lastFailure(stats);
   return (
     <>
-      last delivery <RelativeTime at={stats.last_delivery_at} />
+      last delivery {failure === null ? '' : `failed (${failure}) `}
+      <RelativeTime at={stats.last_delivery_at} />
       {took === null ? null : (
         <>
           {' '}

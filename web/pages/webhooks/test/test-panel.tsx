@@ -1,16 +1,17 @@
 import { ActionIcon, Button, Group, JsonInput, Skeleton, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { IconSend, IconX } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { EVENT_KINDS, type EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { EVENT_SCHEMAS } from '../../../../src/domain/webhooks/event-schemas.ts';
 import { sampleData } from '../../../../src/domain/webhooks/event-samples.ts';
 import { unwrap, api, type Schemas } from '../../../api/client.ts';
+import { IconSend, IconX } from '../../../components/icons.tsx';
 import { validate } from '../../../forms/validate.ts';
 import { BodyView } from '../../../components/json-view.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import { errorMessage } from '../../../components/states.tsx';
+import { Waiting } from '../../../components/waiting.tsx';
 import { RequestSide } from '../parts/exchange.tsx';
 import type { Webhook } from '../parts/queries.ts';
 import { lastTestQuery, sendTest, type TestState } from './send-test.ts';
@@ -18,6 +19,8 @@ import classes from './test.module.css';
 import { TestResult } from './test-result.tsx';
 
 const DEBOUNCE_MS = 300;
+/** About the height of a request. */
+const REQUEST_PX = 560;
 
 /** The edited `data`: the text, the last valid value, and the error. */
 type Edit = { text: string | null; data: Record<string, unknown> | undefined; wrong: string | null };
@@ -73,7 +76,7 @@ export function TestPanel({ webhook, onClose }: { webhook: Webhook; onClose: () 
             Send
           </Button>
           <Text size="sm" c="dimmed">
-            A test is not retried and does not affect the failure count.
+            Filters do not apply. A test is not retried and does not affect the failure count.
           </Text>
         </Group>
         <div aria-live="polite">{last ? <TestResult webhookId={webhook.id} test={last} /> : null}</div>
@@ -94,7 +97,9 @@ export function TestPanel({ webhook, onClose }: { webhook: Webhook; onClose: () 
               {errorMessage(draft.error)}
             </Text>
           ) : (
-            <Skeleton height={180} mt="xs" />
+            <Waiting>
+              <Skeleton height={REQUEST_PX} mt="xs" />
+            </Waiting>
           )}
         </details>
       </Stack>

@@ -1,0 +1,165 @@
+import { asyncLocalStorage, Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure, noopMetricMeter } from '@temporalio/common';
+import type { Clock, Process } from '../world/clock.ts';
+import type { Random } from '../world/random.ts';
+import type { ActivityCall } from './workflow-api.ts';
+
+/** A worker: a process with activities. */
+export type Worker = {
+  process: Process;
+  activities: Record<string, (...args: never[]) => Promise<unknown>>;
+};
+
+/** How an attempt of an activity ended. `lost`: the workflow task that ran a local activity timed out. */
+export type TaskEnd =
+  | { kind: 'completed'; result: unknown }
+  | { kind: 'failed'; error: unknown }
+  | { kind: 'timed out' | 'lost' };
+
+type Task = {
+  call: ActivityCall;
+  workflowId: string;
+  attempt: number;
+  lastHeartbeat: number;
+  isOver: boolean;
+  cancel: AbortController;
+  end: (end: TaskEnd) => void;
+};
+
+/** How often the engine looks for workers that are gone, and how long a task of a workflow may take, in milliseconds. */
+const WATCH_MS = 1_000;
+const WORKFLOW_TASK_MS = 10_000;
+
+/**
+ * Runs activities on workers, at least once: an attempt without heartbeats, or longer than its limit, is given up, and may
+ * still be running. The old one learns of it with its next heartbeat.
+ */
+export function createTasks(clock: Clock, random: Random, delay: () => number) {
+  const workers: Worker[] = [];
+  const waiting: Task[] = [];
+
+  function assignAll(): void {
+    const able = workers.filter(({ process }) => process.state === 'up');
+    while (able.length > 0 && waiting.length > 0) {
+      const task = waiting.shift() as Task;
+      assign(task, random.pick(able));
+    }
+  }
+
+  function assign(task: Task, worker: Worker): void {
+    const { options, isLocal } = task.call;
+    const limitMs = msOf(options.startToCloseTimeout);
+    const heartbeatMs = options.heartbeatTimeout ? msOf(options.heartbeatTimeout) : Number.POSITIVE_INFINITY;
+    task.lastHeartbeat = clock.now();
+    clock.after(delay(), worker.process, () => void runTask(task, worker, limitMs));
+    let goneSince: number | null = null;
+    const watch = (): void => {
+      if (task.isOver) return;
+      const now = clock.now();
+      goneSince = worker.process.state === 'up' ? null : (goneSince ?? now);
+      const isGone = goneSince !== null && now - goneSince >= WORKFLOW_TASK_MS;
+      if (isLocal && isGone) return task.end({ kind: 'lost' });
+      if (!isLocal && now - task.lastHeartbeat > heartbeatMs) return task.end({ kind: 'timed out' });
+      clock.after(WATCH_MS, null, watch);
+    };
+    clock.after(WATCH_MS, null, watch);
+    if (!isLocal) clock.after(limitMs, null, () => task.end({ kind: 'timed out' }));
+  }
+
+  async function runTask(task: Task, worker: Worker, limitMs: number): Promise<void> {
+    const { call, cancel } = task;
+    const respond = (end: TaskEnd) => clock.after(delay(), null, () => task.end(end));
+    const expire = () => {
+      cancel.abort(new CancelledFailure('TIMED_OUT'));
+      respond({ kind: 'timed out' });
+    };
+    // The worker itself limits local activities.
+    const limit = call.isLocal ? clock.after(limitMs, worker.process, expire) : null;
+    const activity = worker.activities[call.name];
+    if (!activity) throw new Error(`there is no activity ${call.name}`);
+    try {
+      const context = contextOf(task, () => heartbeat(task, worker));
+      const result = await asyncLocalStorage.run(context, () => activity(...(call.args as never[])));
+      respond({ kind: 'completed', result });
+    } catch (error) {
+      respond({ kind: 'failed', error });
+    }
+    limit?.cancel();
+  }
+
+  function heartbeat(task: Task, worker: Worker): void {
+    clock.after(delay(), null, () => {
+      task.lastHeartbeat = clock.now();
+      if (task.isOver)
+        clock.after(delay(), worker.process, () => task.cancel.abort(new CancelledFailure('NOT_FOUND')));
+    });
+  }
+
+  return {
+    addWorker(worker: Worker): void {
+      workers.push(worker);
+      assignAll();
+    },
+    removeWorker(worker: Worker): void {
+      workers.splice(workers.indexOf(worker), 1);
+    },
+    /** Gives waiting tasks to workers that are able again. */
+    assignAll,
+    workers,
+
+    /** Runs an attempt and resolves with its end. */
+    async run(call: ActivityCall, workflowId: string, attempt: number): Promise<TaskEnd> {
+      const { promise, resolve } = Promise.withResolvers<TaskEnd>();
+      const cancel = new AbortController();
+      const task: Task = { call, workflowId, attempt, lastHeartbeat: 0, isOver: false, cancel, end };
+      function end(how: TaskEnd): void {
+        if (task.isOver) return;
+        task.isOver = true;
+        resolve(how);
+      }
+      waiting.push(task);
+      assignAll();
+      return await promise;
+    },
+  };
+}
+
+export type Tasks = ReturnType<typeof createTasks>;
+
+/** Returns the wait after a failed attempt in milliseconds; null if there is no other attempt. */
+export function retryWaitMs(
+  { retry }: ActivityCall['options'],
+  attempt: number,
+  end: TaskEnd,
+): number | null {
+  if (end.kind === 'lost') return 0;
+  const failure = end.kind === 'failed' && end.error instanceof ApplicationFailure ? end.error : null;
+  if (failure?.nonRetryable) return null;
+  const { nextRetryDelay } = failure ?? {};
+  if (typeof nextRetryDelay === 'number') return nextRetryDelay;
+  return Math.min(msOf(retry.maximumInterval), msOf(retry.initialInterval) * 2 ** (attempt - 1));
+}
+
+function contextOf(task: Task, heartbeat: () => void): Context {
+  const info = { attempt: task.attempt, workflowExecution: { workflowId: task.workflowId, runId: 'run' } };
+  return new Context(
+    info as Context['info'],
+    new Promise<never>(() => {}),
+    task.cancel.signal,
+    heartbeat,
+    undefined,
+    console,
+    noopMetricMeter,
+    {},
+  );
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000 };
+
+/** Returns the milliseconds of a text such as `8 s`. */
+export function msOf(text: string): number {
+  const [amount = '', unit = ''] = text.split(' ');
+  const ms = Number(amount) * (UNITS[unit] ?? Number.NaN);
+  if (Number.isNaN(ms)) throw new Error(`${text} is not a duration`);
+  return ms;
+}

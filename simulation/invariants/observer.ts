@@ -1,0 +1,180 @@
+import type { AttemptResult } from '../../src/database/webhooks/delivery-results.ts';
+import type { DeliveryStatus } from '../../src/domain/webhooks/delivery.ts';
+import type { Commit } from '../store/memory-store.ts';
+import type { DeliveryRow, Tables } from '../store/tables.ts';
+import type { Clock } from '../world/clock.ts';
+import type { Arrival } from '../world/receivers.ts';
+import type { Guarantee, Report } from './guarantees.ts';
+import { createStreaks } from './streaks.ts';
+
+/** The status of a delivery, and since when it has it. */
+type Since = { status: DeliveryStatus; at: number };
+
+/** The guarantee that is broken if an automatic attempt arrives while the delivery has this status. */
+const FORBIDS: Partial<Record<DeliveryStatus, Guarantee>> = {
+  succeeded: 'success',
+  held: 'held',
+  cancelled: 'change',
+  skipped: 'delivered',
+  failed: 'schedule',
+};
+
+/** Attempts of a schedule, as the guarantee says. */
+const ATTEMPTS = 6;
+/** A retry may begin this much too early, in milliseconds. */
+const NEAR_MS = 1_000;
+
+/** Statuses that a delivery may leave, and the steps that may change them. */
+const LEAVES_HELD = new Set(['recover', 'recordResults', 'holdOrCancelWaiting']);
+
+type Dependencies = {
+  clock: Clock;
+  tables: Tables;
+  /** How long after a decision its request may arrive, in milliseconds, without freezes. */
+  slackMs: number;
+  /** Whether nothing broke in this story. */
+  isCalm: boolean;
+  report: Report;
+};
+
+/** Watches every transaction and request of a world, and reports what contradicts a guarantee. */
+export function createObserver({ clock, tables, slackMs, isCalm, report }: Dependencies) {
+  const since = new Map<string, Since>();
+  const sent = new Map<string, number>();
+  const accepted = new Map<string, number>();
+  const firstSent = new Map<string, number>();
+  const bodies = new Map<string, string>();
+  const streaks = createStreaks(tables, slackMs, report);
+
+  /** Whether a sender has been up for longer than the slack since a time. It must know by now what happened then. */
+  const mustKnow = ({ by, at }: Arrival, then: number) => at - Math.max(then, by.thawedAt) > slackMs;
+
+  function checkStatus(arrival: Arrival, row: DeliveryRow): void {
+    const known = since.get(row.id);
+    if (arrival.trigger !== 'automatic' || !known || !mustKnow(arrival, known.at)) return;
+    const broken = FORBIDS[row.status];
+    if (broken) return report(broken, `an automatic attempt of ${row.id}, which is ${row.status}, arrived`);
+    const due = row.next_attempt_at?.getTime() ?? 0;
+    if (row.status === 'retrying' && arrival.at < due - NEAR_MS)
+      report('schedule', `an attempt of ${row.id} arrived ${due - arrival.at} ms before it was due`);
+  }
+
+  function checkWebhook(arrival: Arrival): void {
+    const { deleted_at: deletedAt, disabled_at: disabledAt } = tables.webhooks.get(arrival.webhookId) ?? {};
+    if (disabledAt && mustKnow(arrival, disabledAt.getTime()))
+      report(
+        'disabling',
+        `${arrival.webhookId} got a request of ${arrival.deliveryId} although it is disabled`,
+      );
+    if (deletedAt && mustKnow(arrival, deletedAt.getTime()))
+      report('change', `${arrival.webhookId} got a request of ${arrival.deliveryId} although it is deleted`);
+  }
+
+  function checkDuplicate({ webhookId, deliveryId, body }: Arrival): void {
+    const known = bodies.get(`${webhookId} ${body}`);
+    if (known !== undefined && known !== deliveryId)
+      report('duplicates', `the event of ${deliveryId} arrived before as ${known}`);
+    bodies.set(`${webhookId} ${body}`, deliveryId);
+  }
+
+  function checkOrder({ webhookId, deliveryId, body }: Arrival): void {
+    const event = [...tables.events.values()].find((one) => one.body === body);
+    if (!isCalm || !event || firstSent.has(`${webhookId} ${event.seq}`)) return;
+    firstSent.set(`${webhookId} ${event.seq}`, clock.now());
+    // One that found no place waits in the backlog, where a later one may overtake it.
+    if (tables.deliveries.get(deliveryId)?.in_backlog) return;
+    for (const other of tables.events.values()) {
+      const isLater = other.group_id === event.group_id && other.seq > event.seq;
+      if (isLater && firstSent.has(`${webhookId} ${other.seq}`))
+        report('order', `event ${other.seq} started before event ${event.seq} of the same request`);
+    }
+  }
+
+  function checkMoves(name: string): void {
+    for (const row of tables.deliveries.values()) {
+      const before = since.get(row.id);
+      if (before?.status === row.status) continue;
+      since.set(row.id, { status: row.status, at: clock.now() });
+      if (row.failures > ATTEMPTS)
+        report('schedule', `${row.id} has ${row.failures} failures in one schedule`);
+      if (before?.status === 'succeeded')
+        report('success', `${row.id} was delivered and is ${row.status} after ${name}`);
+      const isReleased = before?.status === 'held' && !LEAVES_HELD.has(name);
+      if (isReleased) report('held', `${row.id} was held and is ${row.status} after ${name}`);
+    }
+  }
+
+  function checkLog(results: readonly AttemptResult[]): void {
+    for (const { delivery_id: id } of results) {
+      const recorded = tables.deliveries.get(id)?.attempts_count ?? 0;
+      const made = sent.get(id) ?? 0;
+      if (recorded > made) report('log', `${recorded} attempts of ${id} are recorded, but ${made} were made`);
+    }
+  }
+
+  return {
+    /** Runs the step of a transaction and compares before and after. */
+    around({ name, given, by }: Omit<Commit, 'result'>, step: () => unknown): unknown {
+      const webhookId = name === 'setActive' ? (given[0] as string) : '';
+      const enabledBefore = tables.webhooks.get(webhookId)?.enabled_count;
+      const result = step();
+      checkMoves(name);
+      if (tables.webhooks.get(webhookId)?.enabled_count !== enabledBefore)
+        streaks.onEnabled(webhookId, clock.now());
+      if (name === 'recordResults') {
+        const results = given[0] as readonly AttemptResult[];
+        streaks.onResults(results, by);
+        checkLog(results);
+      }
+      return result;
+    },
+
+    onSend(arrival: Arrival): void {
+      sent.set(arrival.deliveryId, (sent.get(arrival.deliveryId) ?? 0) + 1);
+      if (arrival.trigger === 'automatic') checkOrder(arrival);
+    },
+
+    onArrival(arrival: Arrival): void {
+      const { deliveryId, trigger } = arrival;
+      accepted.set(deliveryId, (accepted.get(deliveryId) ?? 0) + 1);
+      const row = tables.deliveries.get(deliveryId);
+      if (row && trigger !== 'test') checkStatus(arrival, row);
+      checkWebhook(arrival);
+      checkDuplicate(arrival);
+    },
+
+    /** Checks what must hold once nothing is left to do. */
+    onEnd(isQuiet: boolean, left: string): void {
+      if (!isQuiet) report('delivered', `there is still work after the end: ${left}`);
+      checkDelivered(tables, accepted, report);
+      for (const { id, attempts_count: recorded } of isCalm ? tables.deliveries.values() : []) {
+        const made = sent.get(id) ?? 0;
+        if (made !== recorded)
+          report('duplicates', `${made} attempts of ${id} were made, ${recorded} recorded`);
+      }
+    },
+  };
+}
+
+/** Every event must have an ended delivery for each webhook of its workspace that exists. */
+function checkDelivered(tables: Tables, arrived: ReadonlyMap<string, number>, report: Report): void {
+  const rows = Map.groupBy(tables.deliveries.values(), ({ event_seq: seq }) => seq);
+  for (const event of tables.events.values()) {
+    for (const webhook of tables.webhooks.values()) {
+      if (webhook.workspace_id !== event.workspace_id || webhook.deleted_at) continue;
+      const own = (rows.get(event.seq) ?? []).filter(({ webhook_id: id }) => id === webhook.id);
+      const [row] = own;
+      const what = `event ${event.seq} for ${webhook.id}`;
+      if (!row) report('delivered', `${what} has no delivery`);
+      else if (own.length > 1) report('duplicates', `${what} has ${own.length} deliveries`);
+      else if (row.status === 'pending' || row.status === 'retrying')
+        report('delivered', `${what} is still ${row.status}`);
+      else if (row.status === 'succeeded' && !arrived.has(row.id))
+        report('delivered', `${what} is delivered, but never arrived`);
+      else if (row.status === 'failed' && row.failures !== ATTEMPTS)
+        report('schedule', `${what} failed after ${row.failures} attempts`);
+      else if (['held', 'skipped', 'cancelled'].includes(row.status) && !row.reason)
+        report('delivered', `${what} is ${row.status} without a reason`);
+    }
+  }
+}

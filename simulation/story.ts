@@ -1,0 +1,120 @@
+import type { AttemptLimits } from '../src/domain/webhooks/attempt-scheduler.ts';
+import { createRandom, type Random } from './world/random.ts';
+import { RECEIVER_MODES, type ReceiverMode } from './world/receivers.ts';
+
+/** What happens in a world, at a time in milliseconds since its begin. Indexes count from zero, modulo what exists. */
+export type Step = { at: number } & (
+  | { kind: 'events'; workspace: number; count: number }
+  | { kind: 'receiver'; webhook: number; mode: ReceiverMode }
+  | { kind: 'crash'; worker: number; forMs: number }
+  | { kind: 'freeze'; worker: number; forMs: number }
+  | { kind: 'api crash'; forMs: number }
+  | { kind: 'store fails'; forMs: number; probability: number }
+  | { kind: 'engine fails'; forMs: number; probability: number }
+  | { kind: 'activate'; webhook: number }
+  | { kind: 'deactivate'; webhook: number }
+  | { kind: 'recover'; webhook: number }
+  | { kind: 'delete'; webhook: number }
+  | { kind: 'retry'; delivery: number; inMs: number | null }
+);
+
+/** Everything that a run depends on. */
+export type Story = {
+  seed: number;
+  workers: number;
+  limits: AttemptLimits;
+  /** The workspace of each webhook, and how its receiver begins. */
+  webhooks: { workspace: number; mode: ReceiverMode }[];
+  steps: Step[];
+};
+
+type Kind = Step['kind'];
+
+/** Kinds of steps by how often they occur. In calm stories, nothing breaks. */
+const COMMON: [Kind, number][] = [
+  ['events', 10],
+  ['receiver', 5],
+  ['retry', 4],
+  ['activate', 3],
+  ['recover', 3],
+  ['deactivate', 1],
+  ['delete', 1],
+];
+const BROKEN: [Kind, number][] = [
+  ['crash', 3],
+  ['freeze', 3],
+  ['api crash', 1],
+  ['store fails', 2],
+  ['engine fails', 2],
+];
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Returns the story of a seed. */
+export function createStory(seed: number): Story {
+  const random = createRandom(`story ${seed}`);
+  const isCalm = random.chance(0.3);
+  const kinds = (isCalm ? COMMON : [...COMMON, ...BROKEN]).flatMap(([kind, often]) =>
+    Array.from({ length: often }, () => kind),
+  );
+  const workspaces = random.between(1, 3);
+  const perWebhook = random.between(1, 6);
+  const perWorkspace = Math.max(perWebhook, random.between(2, 10));
+  const steps: Step[] = [{ at: 10, kind: 'events', workspace: 0, count: random.between(1, 8) }];
+  const length = random.between(4, 24);
+  for (let at = 10; steps.length <= length; ) {
+    at += gapMs(random);
+    steps.push({ at, ...stepOf(random.pick(kinds), random) });
+  }
+  return {
+    seed,
+    workers: random.between(1, 3),
+    limits: {
+      perWebhook,
+      perWorkspace,
+      overall: Math.max(perWorkspace, random.between(3, 16)),
+    },
+    webhooks: Array.from({ length: random.between(1, 5) }, () => ({
+      workspace: random.between(0, workspaces - 1),
+      mode: random.chance(0.4) ? 'good' : random.pick(RECEIVER_MODES),
+    })),
+    steps,
+  };
+}
+
+/** Most steps follow one another at once; some after the retries between them. */
+function gapMs(random: Random): number {
+  const most = random.pick([5, 200, 2_000, 2_000, 40_000, 10 * MINUTE_MS, 3 * HOUR_MS]);
+  return random.between(0, most);
+}
+
+function stepOf(kind: Kind, random: Random) {
+  const webhook = random.between(0, 9);
+  const forMs = random.pick([500, 5_000, 20_000, 90_000, 20 * MINUTE_MS]);
+  const probability = random.pick([0.1, 0.5, 1]);
+  switch (kind) {
+    case 'events':
+      return { kind, workspace: webhook, count: random.pick([1, 1, 3, 12]) };
+    case 'receiver':
+      return { kind, webhook, mode: random.pick(RECEIVER_MODES) };
+    case 'crash':
+    case 'freeze':
+      return { kind, worker: webhook, forMs };
+    case 'api crash':
+      return { kind, forMs };
+    case 'store fails':
+    case 'engine fails':
+      return { kind, forMs, probability };
+    case 'retry':
+      return { kind, delivery: random.between(0, 30), inMs: random.pick([null, null, 5_000, 2 * HOUR_MS]) };
+    default:
+      return { kind, webhook };
+  }
+}
+
+/** Returns a step in words. */
+export function describeStep({ at, kind, ...rest }: Step): string {
+  const details = Object.entries(rest).map(([name, value]) => `${name} ${value}`);
+  return `${(at / 1_000).toFixed(3).padStart(10)} s  ${[kind, ...details].join(', ')}`;
+}

@@ -1,0 +1,225 @@
+import { createHash } from 'node:crypto';
+import { createGroupStarter } from '../src/api/events/group-starter.ts';
+import { derivedUuid } from '../src/database/common/ids.ts';
+import { createDeliveryControl } from '../src/temporal/delivery-control.ts';
+import { createEngine } from './engine/engine.ts';
+import { createTasks, type Worker } from './engine/tasks.ts';
+import type { Violation } from './invariants/guarantees.ts';
+import { createObserver } from './invariants/observer.ts';
+import { watchPlaces } from './invariants/places.ts';
+import { createPeople } from './people.ts';
+import { SILENT, startReconciler } from './reconciler.ts';
+import { createLedger } from './store/ledger.ts';
+import { createMemoryStore, STORE_LATENCY_MS } from './store/memory-store.ts';
+import { createTables, type Tables } from './store/tables.ts';
+import { describeStep, type Step, type Story } from './story.ts';
+import { startWorker } from './worker.ts';
+import { createClock, createProcess, type Process } from './world/clock.ts';
+import { createFaults } from './world/faults.ts';
+import { enter } from './world/globals.ts';
+import { createRandom } from './world/random.ts';
+import { createReceivers, NETWORK_MS } from './world/receivers.ts';
+
+/** What a world did. `trace` has a line for each thing that happened; the same story gives the same bytes. */
+export type Outcome = { violation: Violation | null; trace: string; hash: string };
+
+/** When every world begins, and how long it may take to become quiet after its last step, in milliseconds. */
+const BEGIN = Date.UTC(2026, 0, 1);
+const LONGEST_MS = 72 * 3_600_000;
+/** Time in which requests and attempts in progress end, in milliseconds. */
+const LAST_REQUESTS_MS = 60_000;
+
+/** Runs a story in a world of its own, until nothing is left to do or a guarantee does not hold. */
+export async function runStory(story: Story): Promise<Outcome> {
+  const clock = createClock(BEGIN);
+  enter({ clock, random: createRandom(`globals ${story.seed}`) });
+  try {
+    const world = createWorld(story, clock);
+    await world.run();
+    const trace = world.lines.join('\n');
+    return { violation: world.violation(), trace, hash: createHash('sha256').update(trace).digest('hex') };
+  } finally {
+    enter(null);
+  }
+}
+
+function createWorld(story: Story, clock: ReturnType<typeof createClock>) {
+  const { seed } = story;
+  const lines: string[] = [];
+  let violation: Violation | null = null;
+  const trace = (line: string) => lines.push(`${(clock.now() - BEGIN).toFixed(0)} ${line}`);
+  const report = (guarantee: Violation['guarantee'], what: string) => {
+    trace(`VIOLATION of ${guarantee}: ${what}`);
+    violation ??= { guarantee, what, at: clock.now() - BEGIN };
+  };
+
+  let ids = 0;
+  const newId = (what: string) => derivedUuid(new Date(), `${what} ${(ids += 1)}`);
+  const tables = createTables(
+    () => new Date(),
+    () => newId('group'),
+  );
+  const breaks = (kind: Step['kind']) => story.steps.some((step) => step.kind === kind);
+  const isCalm = !(['crash', 'freeze', 'api crash', 'store fails', 'engine fails'] as const).some(breaks);
+  // A lookup and the request after it, each with its longest latency.
+  const slowest = breaks('store fails') ? 20 : 1;
+  const slackMs = 2 * STORE_LATENCY_MS * slowest + 2 * NETWORK_MS + 10;
+  const observer = createObserver({ clock, tables, slackMs, isCalm, report });
+  const storeFaults = createFaults(clock, createRandom(`store ${seed}`));
+  const engineFaults = createFaults(clock, createRandom(`engine ${seed}`));
+  const store = createMemoryStore(createLedger(tables), { clock, faults: storeFaults }, (commit, step) => {
+    const result = observer.around(commit, step);
+    if (!/^(read|list|find|markMade)/.test(commit.name))
+      trace(`${commit.by?.name ?? 'world'} ${commit.name} ${stateOf(tables)}`);
+    return result;
+  });
+  const tasks = createTasks(clock, createRandom(`tasks ${seed}`), () => engineFaults.delay(12));
+  const engine = createEngine(clock, engineFaults, tasks);
+  const control = createDeliveryControl({ client: engine.client, taskQueue: 'simulated' });
+  const receivers = createReceivers(clock, createRandom(`receivers ${seed}`), {
+    onSend: observer.onSend,
+    onArrival(arrival) {
+      const { by, trigger, deliveryId, webhookId } = arrival;
+      trace(`${by.name} ${trigger} request of ${deliveryId} arrives at ${webhookId}`);
+      observer.onArrival(arrival);
+    },
+  });
+
+  const workerOf = (name: string) =>
+    startWorker(name, {
+      clock,
+      store,
+      control,
+      receivers,
+      limits: story.limits,
+      watchPlaces: (limiter) => watchPlaces(limiter, clock, (what) => report('turns', `${name}: ${what}`)),
+      trace,
+    });
+  let workers: Worker[] = [];
+  let started = 0;
+  const addWorker = () => {
+    const worker = workerOf(`worker-${(started += 1)}`);
+    workers.push(worker);
+    tasks.addWorker(worker);
+  };
+
+  let api: Process = createProcess('api-1');
+  const starterOf = () => createGroupStarter({ store, control, log: SILENT });
+  let starter = starterOf();
+  const people = createPeople({ clock, tables, store, control, newId, trace });
+  for (const [index, { workspace, mode }] of story.webhooks.entries()) {
+    const id = people.createWebhook(index, workspace);
+    receivers.setMode(id, mode);
+  }
+  const reconciler = startReconciler(clock, createProcess('reconciler'), {
+    store,
+    deliveryControl: control,
+    clock: () => new Date(),
+    log: SILENT,
+    engine,
+  });
+  for (let count = 0; count < story.workers; count += 1) addWorker();
+
+  /** Ends a worker; another one starts later. */
+  function crash(worker: Worker, forMs: number): void {
+    clock.kill(worker.process);
+    tasks.removeWorker(worker);
+    workers = workers.filter((one) => one !== worker);
+    clock.after(forMs, null, addWorker);
+  }
+
+  function freeze({ process }: Worker, forMs: number): void {
+    clock.freeze(process);
+    clock.after(forMs, null, () => {
+      clock.thaw(process);
+      tasks.assignAll();
+    });
+  }
+
+  function crashApi(forMs: number): void {
+    clock.kill(api);
+    clock.after(forMs, null, () => {
+      api = createProcess('api-2');
+      starter = starterOf();
+    });
+  }
+
+  function take(step: Step): void {
+    const inApi = (work: () => Promise<void>) => {
+      if (api.state === 'up')
+        clock.within(api, () => void work().catch((error: unknown) => trace(`api: ${String(error)}`)));
+    };
+    const worker = 'worker' in step ? workers[step.worker % Math.max(1, workers.length)] : undefined;
+    const webhookId = 'webhook' in step ? people.webhookAt(step.webhook) : '';
+    switch (step.kind) {
+      case 'events':
+        return inApi(() => people.acceptEvents(step.workspace, step.count, starter));
+      case 'receiver':
+        return receivers.setMode(webhookId, step.mode);
+      case 'crash':
+        return worker && crash(worker, step.forMs);
+      case 'freeze':
+        return worker && freeze(worker, step.forMs);
+      case 'api crash':
+        return crashApi(step.forMs);
+      case 'store fails':
+        return storeFaults.begin(step.forMs, step.probability);
+      case 'engine fails':
+        return engineFaults.begin(step.forMs, step.probability);
+      case 'activate':
+      case 'deactivate':
+        return inApi(() => store.setActive(webhookId, step.kind === 'activate'));
+      case 'recover':
+        return inApi(() => people.recover(webhookId));
+      case 'delete':
+        return inApi(() => people.deleteWebhook(webhookId));
+      case 'retry':
+        return inApi(() => people.retry(step.delivery, step.inMs));
+    }
+  }
+
+  let stepsLeft = story.steps.length;
+  const lastAt = Math.max(...story.steps.map(({ at }) => at), 0);
+  for (const step of story.steps) {
+    clock.after(step.at, null, () => {
+      stepsLeft -= 1;
+      trace(`STEP ${describeStep(step).trim()}`);
+      take(step);
+      reconciler.wake();
+    });
+  }
+  const isQuiet = () => stepsLeft === 0 && leftIn(tables) === '' && engine.openWorkflows().length === 0;
+
+  return {
+    lines,
+    violation: () => violation,
+    async run(): Promise<void> {
+      const limit = BEGIN + lastAt + LONGEST_MS;
+      do {
+        await clock.run(() => violation !== null || isQuiet(), limit);
+        // Requests in progress may bring more work.
+        if (violation === null) await clock.run(() => violation !== null, clock.now() + LAST_REQUESTS_MS);
+      } while (violation === null && !isQuiet() && clock.now() < limit);
+      if (violation === null)
+        observer.onEnd(isQuiet(), `${leftIn(tables)} ${engine.openWorkflows().join(' ')}`);
+    },
+  };
+}
+
+/** Returns what waits in the tables, in words; empty if nothing does. */
+function leftIn({ groups, deliveries, retries }: Tables): string {
+  const left: string[] = [];
+  for (const { id, done_at: doneAt } of groups.values()) if (doneAt === null) left.push(`group ${id}`);
+  for (const { id, status } of deliveries.values())
+    if (status === 'pending' || status === 'retrying') left.push(`${status} ${id}`);
+  for (const { token, started_at: startedAt, cancelled_at: cancelledAt } of retries.values())
+    if (startedAt === null && cancelledAt === null) left.push(`retry ${token}`);
+  return left.join(', ');
+}
+
+/** Returns the deliveries in short: one letter of the status, failures and attempts of each. */
+function stateOf({ deliveries }: Tables): string {
+  return [...deliveries.values()]
+    .map(({ status, failures, attempts_count: attempts }) => `${status[0]}${failures}/${attempts}`)
+    .join(' ');
+}

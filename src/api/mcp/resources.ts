@@ -1,0 +1,102 @@
+import { ResourceNotFoundError, type ReadResourceResult, type Server } from '@modelcontextprotocol/server';
+import type { Invoke } from '../http/invoke.ts';
+import { bodyText } from '../http/json-text.ts';
+import type { Route } from '../http/route.ts';
+import { readContent } from './artifact-content.ts';
+import { protocolErrorOf } from './protocol-errors.ts';
+import type { Session } from './session.ts';
+
+/** A kind of resource: what a route returns, under a URI. */
+type Template = {
+  /** The template as clients see it. */
+  template: { name: string; title: string; uriTemplate: string; description: string; mimeType?: string };
+  /** `operationId` of the route. */
+  operation: string;
+  uri: RegExp;
+};
+
+const ID = '(?<execution_id>[0-9A-Fa-f-]{36})';
+
+const TEMPLATES: readonly Template[] = [
+  {
+    template: {
+      name: 'task',
+      title: 'Task',
+      uriTemplate: 'baton://tasks/{execution_id}',
+      description: 'A task with its state, progress, steps, output, errors and open question, as JSON',
+      mimeType: 'application/json',
+    },
+    operation: 'readTask',
+    uri: new RegExp(`^baton://tasks/${ID}$`),
+  },
+  {
+    template: {
+      name: 'task_events',
+      title: 'Events of a task',
+      uriTemplate: 'baton://tasks/{execution_id}/events',
+      description: 'Everything that happened in a task, oldest first, as JSON',
+      mimeType: 'application/json',
+    },
+    operation: 'readTaskEvents',
+    uri: new RegExp(`^baton://tasks/${ID}/events$`),
+  },
+  {
+    template: {
+      name: 'artifact',
+      title: 'Document of a task',
+      uriTemplate: 'baton://tasks/{execution_id}/artifacts/{name}',
+      description: 'A document that an agent wrote. Its name is in the list of the tool list_artifacts',
+    },
+    operation: 'downloadTaskArtifact',
+    uri: new RegExp(`^baton://tasks/${ID}/artifacts/(?<name>[^/?#]+)$`),
+  },
+];
+
+/** Registers the methods of resources. There is no list: tasks are found with the tool `list_tasks`. */
+export function serveResources(server: Server, routes: ReadonlyMap<string, Route>, session: Session): void {
+  server.setRequestHandler('resources/list', () => ({ resources: [] }));
+  server.setRequestHandler('resources/templates/list', () => ({
+    resourceTemplates: TEMPLATES.map(({ template }) => template),
+  }));
+  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+    try {
+      return await readResource(routes, session.invoke, uri);
+    } catch (error) {
+      throw protocolErrorOf(session, error, uri);
+    }
+  });
+}
+
+/** Returns the id of the run that a resource belongs to. @throws ResourceNotFoundError */
+export function runOf(uri: string): string {
+  const template = TEMPLATES.find((one) => one.uri.test(uri));
+  const id = template && paramsOf(template, uri)['execution_id'];
+  if (id === undefined) throw new ResourceNotFoundError(uri);
+  return id.toLowerCase();
+}
+
+async function readResource(
+  routes: ReadonlyMap<string, Route>,
+  invoke: Invoke,
+  uri: string,
+): Promise<ReadResourceResult> {
+  const template = TEMPLATES.find((one) => one.uri.test(uri));
+  const route = template && routes.get(template.operation);
+  if (!route) throw new ResourceNotFoundError(uri);
+  const params = paramsOf(template, uri);
+  const answer = await invoke(route, { params, query: {}, body: undefined, text: '' });
+  if (!answer.stream)
+    return { contents: [{ uri, mimeType: 'application/json', text: bodyText(answer.body) }] };
+  const { media_type: mimeType, text, base64 } = await readContent(params['name'] ?? '', answer);
+  return { contents: [text === null ? { uri, mimeType, blob: base64 ?? '' } : { uri, mimeType, text }] };
+}
+
+/** @throws ResourceNotFoundError for a wrong percent encoding */
+function paramsOf(template: Template, uri: string): Record<string, string> {
+  const found = Object.entries(template.uri.exec(uri)?.groups ?? {});
+  try {
+    return Object.fromEntries(found.map(([name, value]) => [name, decodeURIComponent(value)]));
+  } catch {
+    throw new ResourceNotFoundError(uri);
+  }
+}

@@ -1,0 +1,110 @@
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type CallToolResult,
+  type McpRequestContext,
+} from '@modelcontextprotocol/server';
+import type { Caller } from '../http/caller.ts';
+import { asProblem, logFailure } from '../http/error-responses.ts';
+import type { Route } from '../http/route.ts';
+import { callTool } from './call.ts';
+import { servePrompts } from './prompts.ts';
+import { serveResources } from './resources.ts';
+import { refusalOf, resultOf } from './results.ts';
+import { inputSchemaOf, outputSchemaOf } from './schemas.ts';
+import type { ServedTool, Session } from './session.ts';
+import { taskTools } from './task-tools.ts';
+import { asTask, callsByName, serveTasks, TASKS_EXTENSION } from './tasks-extension.ts';
+import { webhookTools } from './webhook-tools.ts';
+
+const INFORMATION = { name: 'baton', title: 'Baton', version: '1' };
+/** The newest version and the two before. None has batches of messages. */
+const VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18'];
+const INSTRUCTIONS =
+  'Baton runs long work as durable tasks: teams of agents plan it, do it, and store documents. Hand over work with submit_task, follow it with wait_for_task, answer questions with continue_task, and read the documents with read_artifact. Tasks go on when you disconnect. Keep the execution_id.';
+
+/** What all servers have: the tools with their schemas, and the routes by their `operationId`. */
+export type Surface = { tools: readonly ServedTool[]; routes: ReadonlyMap<string, Route> };
+
+/** Makes the schemas of all tools, once. */
+export function createSurface(allRoutes: readonly Route[]): Surface {
+  const routes = new Map(allRoutes.map((route) => [route.operationId, route]));
+  const tools = [...taskTools, ...webhookTools].map((tool) => {
+    const route = routes.get(tool.operation);
+    if (!route) throw new Error(`the tool ${tool.name} has no route ${tool.operation}`);
+    return {
+      ...tool,
+      route,
+      inputSchema: inputSchemaOf(tool, route),
+      outputSchema: outputSchemaOf(tool, route),
+    };
+  });
+  return { tools, routes };
+}
+
+/** Creates the server of one request. Clients of earlier protocols have no extensions. */
+export function createMcpServer(
+  { tools, routes }: Surface,
+  session: Session,
+  era: McpRequestContext['era'],
+): Server {
+  const extensions = era === 'modern' ? { extensions: { [TASKS_EXTENSION]: {} } } : {};
+  // In earlier versions, subscriptions belong to a session, and there are none.
+  const resources = era === 'modern' ? { subscribe: true } : {};
+  const capabilities = { tools: {}, resources, prompts: {}, ...extensions };
+  const server = new Server(INFORMATION, {
+    capabilities,
+    instructions: INSTRUCTIONS,
+    supportedProtocolVersions: VERSIONS,
+  });
+  const call = callsByName(tools, session);
+  server.setRequestHandler('tools/list', () => ({ tools: usable(tools, session.caller).map(presentTool) }));
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const tool = tools.find(({ name }) => name === params.name);
+    if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
+    const args = params.arguments ?? {};
+    const text = session.argumentsText(context.mcpReq.id) ?? JSON.stringify(args);
+    return await withRefusals(tool, session, async () => {
+      const content = await callTool(tool, { ...session, route: tool.route, args, text });
+      return await asTask(tool.name, { result: resultOf(content), content }, { session, call, context });
+    });
+  });
+  serveResources(server, routes, session);
+  servePrompts(server);
+  if (era === 'modern') serveTasks(server, session, call);
+  return server;
+}
+
+/** A problem is a result, which the model reads. */
+async function withRefusals(
+  tool: ServedTool,
+  session: Session,
+  work: () => Promise<CallToolResult>,
+): Promise<CallToolResult> {
+  try {
+    return await work();
+  } catch (error) {
+    const problem = asProblem(error);
+    logFailure(session.log, problem, session.requestId);
+    return refusalOf(problem, tool.name, session.requestId);
+  }
+}
+
+/** Returns the tools that the credential permits. */
+function usable(tools: readonly ServedTool[], caller: Caller): ServedTool[] {
+  return tools.filter(({ route: { access } }) => {
+    return access.kind !== 'credential' || access.scope === null || caller.scopes.includes(access.scope);
+  });
+}
+
+function presentTool({ name, title, description, hints, inputSchema, outputSchema }: ServedTool) {
+  return {
+    name,
+    title,
+    description,
+    inputSchema,
+    ...(outputSchema ? { outputSchema } : {}),
+    annotations: { title, ...hints },
+  };
+}

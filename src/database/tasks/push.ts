@@ -1,0 +1,193 @@
+import type { InferEntity } from '@mikro-orm/core';
+import { sql } from 'kysely';
+import { MAX_A2A_PUSH_CONFIGS } from '../../domain/common/limits.ts';
+import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
+import { queryBuilderOf, type Database } from '../database.ts';
+import type { EndedAttempt } from './callbacks.ts';
+import { PushAttempt, PushConfig, TaskEvent } from './entities.ts';
+import { eventOf } from './feed.ts';
+
+export type PushConfigRow = InferEntity<typeof PushConfig>;
+export type PushAttemptRow = InferEntity<typeof PushAttempt>;
+
+/** The push notifications of a run to one address. `id` is unique within the run. */
+export type PushKey = { executionId: string; id: string };
+
+/** Types of the events that cause notifications. */
+const PUSHED = ['state.changed', 'run.ended'] as const;
+/** Events that are read at once. All but those that cause no notification are few. */
+const BATCH = 20;
+
+/**
+ * Stores a configuration, or replaces the address and the secrets of the one with the same id. Notifications begin after
+ * the event `after`; null: after the last one. `full`: the run has as many as it can have. `missing`: the run was erased.
+ */
+export async function savePushConfig(
+  database: Database,
+  config: PushKey & { url: string; secrets: string; after: number | null; now: Date },
+): Promise<'saved' | 'full' | 'missing'> {
+  const { executionId, id, url, secrets, after, now } = config;
+  return await database.em.fork().transactional(async (em) => {
+    // The lock serializes concurrent counts.
+    const { rows } = await sql<{ last_seq: number; is_over: boolean; others: number }>`
+      select last_seq, completed_at is not null as is_over,
+        (select count(*)::integer from push_configs where execution_id = task_runs.id and id <> ${id}) as others
+      from task_runs where id = ${executionId}::uuid for no key update
+    `.execute(em.getKysely());
+    const [run] = rows;
+    if (!run) return 'missing';
+    if (run.others >= MAX_A2A_PUSH_CONFIGS) return 'full';
+    await sql`
+      insert into push_configs (execution_id, id, url, secrets, sent_seq, is_over, created_at)
+      values (${executionId}::uuid, ${id}, ${url}, ${secrets}, ${after ?? run.last_seq},
+              ${after === null && run.is_over}, ${now.toISOString()}::timestamptz)
+      on conflict (execution_id, id) do update set url = excluded.url, secrets = excluded.secrets
+    `.execute(em.getKysely());
+    return 'saved';
+  });
+}
+
+/** Returns the configurations of a run, by id. */
+export async function listPushConfigs(database: Database, executionId: string): Promise<PushConfigRow[]> {
+  return await database.em.fork().find(PushConfig, { execution_id: executionId }, { orderBy: { id: 'asc' } });
+}
+
+/** Deletes a configuration. The log of its attempts stays. */
+export async function deletePushConfig(database: Database, { executionId, id }: PushKey): Promise<void> {
+  await database.em.fork().nativeDelete(PushConfig, { execution_id: executionId, id });
+}
+
+/** Returns the log of all notifications of a run, oldest first. */
+export async function listPushAttempts(database: Database, executionId: string): Promise<PushAttemptRow[]> {
+  return await database.em
+    .fork()
+    .find(
+      PushAttempt,
+      { execution_id: executionId },
+      { orderBy: { config_id: 'asc', seq: 'asc', attempt: 'asc' } },
+    );
+}
+
+/** Claims configurations with events that were not sent, until `until`, and returns them. */
+export async function claimDuePushes(
+  database: Database,
+  { now, until, limit }: { now: Date; until: Date; limit: number },
+): Promise<PushKey[]> {
+  const { rows } = await sql<{ execution_id: string; id: string }>`
+    update push_configs set claimed_until = ${until.toISOString()}::timestamptz
+    where (execution_id, id) in (
+      select config.execution_id, config.id from push_configs config
+      where not is_over and (claimed_until is null or claimed_until < ${now.toISOString()}::timestamptz)
+        and exists (
+          select 1 from task_events event
+          where event.execution_id = config.execution_id and event.seq > config.sent_seq
+            and event.type = any(${[...PUSHED]}::text[])
+        )
+      order by execution_id limit ${limit}
+    )
+    returning execution_id, id
+  `.execute(queryBuilderOf(database));
+  return rows.map(({ execution_id: executionId, id }) => ({ executionId, id }));
+}
+
+/** Ends a claim, so that the next event is sent without a wait. */
+export async function releasePush(database: Database, { executionId, id }: PushKey): Promise<void> {
+  await database.em
+    .fork()
+    .nativeUpdate(PushConfig, { execution_id: executionId, id }, { claimed_until: null });
+}
+
+/** Extends a claim. Returns its configuration, null if it was deleted or has ended. */
+export async function extendPush(
+  database: Database,
+  { executionId, id }: PushKey,
+  until: Date,
+): Promise<PushConfigRow | null> {
+  const em = database.em.fork();
+  await em.nativeUpdate(PushConfig, { execution_id: executionId, id }, { claimed_until: until });
+  return await em.findOne(PushConfig, { execution_id: executionId, id, is_over: false });
+}
+
+/** Returns the next events after `after` that can cause a notification. */
+export async function listPushedEvents(
+  database: Database,
+  executionId: string,
+  after: number,
+): Promise<FeedEvent[]> {
+  const rows = await database.em
+    .fork()
+    .find(
+      TaskEvent,
+      { execution_id: executionId, seq: { $gt: after }, type: { $in: [...PUSHED] } },
+      { orderBy: { seq: 'asc' }, limit: BATCH },
+    );
+  return rows.map(eventOf);
+}
+
+/** One notification: an event for an address. */
+export type PushedEvent = PushKey & { seq: number };
+
+/** Returns the last attempt of a notification, null if there was none. */
+export async function findLastPushAttempt(
+  database: Database,
+  { executionId, id, seq }: PushedEvent,
+): Promise<PushAttemptRow | null> {
+  return await database.em
+    .fork()
+    .findOne(
+      PushAttempt,
+      { execution_id: executionId, config_id: id, seq },
+      { orderBy: { attempt: 'desc' } },
+    );
+}
+
+/** An attempt before it is sent. */
+export type BegunPush = Pick<
+  PushAttemptRow,
+  'id' | 'attempt' | 'url' | 'request_headers' | 'request_body' | 'attempted_at'
+>;
+
+/**
+ * Writes the row of an attempt before it is sent, and closes an earlier one without a recorded end. Returns false if
+ * another process was faster.
+ */
+export async function beginPush(database: Database, event: PushedEvent, begun: BegunPush): Promise<boolean> {
+  const { executionId, id, seq } = event;
+  const at = begun.attempted_at.toISOString();
+  const { rows } = await sql<{ id: string }>`
+    with closed as (
+      update push_attempts
+      set failure = 'interrupted', message = 'the result of this attempt could not be recorded',
+          completed_at = ${at}::timestamptz
+      where execution_id = ${executionId}::uuid and config_id = ${id} and seq = ${seq} and completed_at is null
+    )
+    insert into push_attempts
+      (id, execution_id, config_id, seq, attempt, url, request_headers, request_body, attempted_at)
+    select ${begun.id}::uuid, id, ${id}, ${seq}, ${begun.attempt}, ${begun.url},
+           ${JSON.stringify(begun.request_headers)}::json, ${begun.request_body}, ${at}::timestamptz
+    from task_runs where id = ${executionId}::uuid
+    on conflict (execution_id, config_id, seq, attempt) do nothing
+    returning id
+  `.execute(queryBuilderOf(database));
+  return rows.length > 0;
+}
+
+/** Records the end of an attempt. */
+export async function endPush(database: Database, attemptId: string, ended: EndedAttempt): Promise<void> {
+  await database.em.fork().nativeUpdate(PushAttempt, { id: attemptId, completed_at: null }, ended);
+}
+
+/** Records that nothing more is sent for an event: it was delivered, or has failed. */
+export async function settlePush(
+  database: Database,
+  { executionId, id, seq }: PushedEvent,
+  isOver: boolean,
+): Promise<void> {
+  await database.em
+    .fork()
+    .nativeUpdate(
+      PushConfig,
+      { execution_id: executionId, id, sent_seq: { $lt: seq } },
+      { sent_seq: seq, ...(isOver ? { is_over: true } : {}) },
+    );
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import type { Locator, Page } from 'playwright-core';
+import { insertRun } from '../../src/database/tasks/task-runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { newRunRow } from '../support/run-row.ts';
+import { useOwnWorld } from '../support/world.ts';
+import { useScreens } from './screens.ts';
+import { withHistory } from './webhook-history.ts';
+
+const ROWS = 30;
+/** Positions are rounded to pixels. */
+const ROUNDING_PX = 1;
+const HEADER_PX = 52;
+
+describe('a list beside its details', () => {
+  const world = useOwnWorld({ worker: false });
+  const at = useScreens(world);
+  let page: Page;
+  beforeEach(() => void ({ page } = at));
+
+  const topOf = async (row: Locator): Promise<number> => {
+    const box = await row.boundingBox();
+    assert.ok(box);
+    return box.y;
+  };
+  /** Opens the row in the middle of a list, walks down and up, and closes. */
+  const walk = async (rows: Locator, panel: Locator) => {
+    await eventually('all rows are listed', async () => (await rows.count()) === ROWS);
+    const row = rows.nth(ROWS / 2);
+    await row.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+    const before = await topOf(row);
+    await row.getByRole('link').click();
+    await panel.waitFor();
+    await assertAt(row, before, 'after it was opened');
+    const open = page.locator('[data-open]');
+    for (let step = 1; step < ROWS / 2; step += 1) {
+      await page.keyboard.press('ArrowDown');
+      await rows
+        .nth(ROWS / 2 + step)
+        .and(open)
+        .waitFor();
+      await assertVisible(open);
+    }
+    for (let step = 1; step < ROWS; step += 1) {
+      await page.keyboard.press('ArrowUp');
+      await rows
+        .nth(ROWS - 1 - step)
+        .and(open)
+        .waitFor();
+      await assertVisible(open);
+    }
+    const first = rows.first();
+    const last = await topOf(first);
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+    await assertAt(first, last, 'after it was closed');
+    await first.locator('a:focus').waitFor();
+  };
+  const assertAt = (row: Locator, y: number, when: string) =>
+    eventually(
+      `the row is where it was ${when}`,
+      async () => Math.abs((await topOf(row)) - y) <= ROUNDING_PX,
+    );
+  const assertVisible = (row: Locator) =>
+    eventually('the open row is visible', async () => {
+      const box = await row.boundingBox();
+      return box !== null && box.y >= HEADER_PX && box.y + box.height <= (page.viewportSize()?.height ?? 0);
+    });
+
+  it('stays where it is among runs, and takes the focus back', async () => {
+    for (let count = 0; count < ROWS; count += 1) {
+      await insertRun(world.database, newRunRow(world.installation));
+    }
+    await world.database.em
+      .fork()
+      .execute(`update task_runs set state = 'completed', started_at = now(), completed_at = now()`);
+    await at.go('/orchestration');
+    await walk(page.locator('[data-run]'), page.getByRole('complementary', { name: 'Run' }));
+  });
+
+  it('stays where it is in the log of a webhook, and takes the focus back', async () => {
+    const body = {
+      name: 'Billing',
+      url: 'https://api.acme.example/hooks',
+      events: [{ event: 'issue.created' }],
+    };
+    const { json } = await world.send('POST', '/api/v1/webhooks', { body });
+    await withHistory(world, json.id, [{ ago: 1, succeeded: ROWS, failed: 0, tookMs: 10 }]);
+    await at.go(`/settings/integrations/webhooks/${json.id}`);
+    await page.getByRole('img', { name: /in the last 24 hours succeeded/ }).waitFor();
+    await walk(page.locator('[data-delivery]'), page.getByRole('complementary', { name: 'Delivery' }));
+  });
+});
