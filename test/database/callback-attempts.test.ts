@@ -13,6 +13,7 @@ import type { Database } from '../../src/database/database.ts';
 import { listEventsAfter } from '../../src/database/tasks/feed.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { storeEndedRun } from '../support/ended-run.ts';
+import { eventually } from '../support/eventually.ts';
 import { useInstallation } from '../support/installation.ts';
 
 const URL = 'https://receiver.example.com/';
@@ -130,6 +131,51 @@ describe('the log of a callback', () => {
     );
     assert.equal((await findRun(database, id))?.callback_status, 'failed');
     assert.equal((await begin(3)).number, null);
+  });
+
+  describe('while another sender changes it', () => {
+    /** Does `work` while a transaction that has done `statement` holds the run, and commits once `work` waits for it. */
+    const during = async <T>(statement: string, work: () => Promise<T>): Promise<T> => {
+      const pool = await database.em.getConnection().getNativeClient();
+      const other = await pool.connect();
+      try {
+        await other.query('begin');
+        await other.query('select from task_runs where id = $1 for update', [id]);
+        await other.query(statement, [id]);
+        const working = work();
+        await eventually('it waits for the run', async () => {
+          const { rowCount } = await pool.query(
+            `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          );
+          return rowCount === 1;
+        });
+        await other.query('commit');
+        return await working;
+      } finally {
+        other.release();
+      }
+    };
+
+    it('does not begin an attempt after one that has been just been withdrawn', async () => {
+      await begin(0);
+      const statement = 'delete from workflow_webhook_deliveries where execution_id = $1';
+      assert.equal((await during(statement, () => begin(1))).number, null);
+      assert.deepEqual(await log(), []);
+    });
+
+    it('closes an attempt that began while the callback was given up', async () => {
+      const statement = `
+        insert into workflow_webhook_deliveries
+          (id, execution_id, attempt, url, request_headers, request_body, attempted_at, "trigger")
+        values (gen_random_uuid(), $1, 1, '${URL}', '{}', '{}', now(), 'automatic')`;
+      await during(statement, () => giveUpCallback(database, id, new Date()));
+      assert.deepEqual(await log(), [[1, null, 'interrupted']]);
+      const events = await listEventsAfter(database, id, 0, 10);
+      assert.deepEqual(
+        events.map(({ data }) => data['attempt']),
+        [1],
+      );
+    });
   });
 
   describe('with a manual retry', () => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
+import { chosenSeed } from '../support/random.ts';
 import { PASSWORD } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startPopulatedWorkspace, type PopulatedWorkspace } from '../web/populated-workspace.ts';
 import { knownThings } from './known-things.ts';
 import { fuzz, type Caller, type Fuzzing } from './schemathesis.ts';
 
-/** `BATON_SEED` changes the requests; by default they are always the same. */
-const SEED = Number(process.env['BATON_SEED'] ?? 20_260_917);
 const MINUTES = 15;
+const SEED = chosenSeed();
 /** High limits, so that they reject nothing here; limits have their own tests. */
 const WIDE = {
   RATE_LIMIT_PER_SECOND: '1000000',

@@ -10,9 +10,21 @@ export type Random = {
   fork(): Random;
 };
 
-/** Returns the seed in `BATON_SEED`, or a new one. Prints it, so that a run can be repeated. */
+const DEFAULT_SEED = 20_260_917;
+
+/**
+ * Returns the seed of random tests: always the same one, so that a change alone decides whether tests pass; the number in
+ * `BATON_SEED`; or a new one with `BATON_SEED=random`, to search for faults.
+ */
+export function chosenSeed(): number {
+  const given = process.env['BATON_SEED'];
+  if (given === 'random') return Math.floor(Math.random() * 2 ** 31);
+  return Number(given ?? DEFAULT_SEED);
+}
+
+/** Returns the chosen seed. Prints it, so that a run can be repeated. */
 export function announcedSeed(): number {
-  const seed = Number(process.env['BATON_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+  const seed = chosenSeed();
   console.log(`    seed ${seed} (BATON_SEED=${seed} repeats it)`);
   return seed;
 }

@@ -61,20 +61,27 @@ export async function beginAttempt(
     with run as (
       select id from task_runs
       where id = ${begun.execution_id}::uuid and ${isAwaited(begun.retryId)}
-        and ${earlier} = (select count(*) from workflow_webhook_deliveries log where log.execution_id = task_runs.id)
       for update
+    ), last as (
+      -- Locked, since a statement that waited for the run's row does not see that an attempt has been withdrawn since.
+      select attempt from workflow_webhook_deliveries
+      where execution_id = (select id from run)
+      order by attempt desc limit 1
+      for no key update
+    ), allowed as (
+      select id from run where ${earlier} = coalesce((select attempt from last), 0)
     ), closed as (
       update workflow_webhook_deliveries
       set failure = 'interrupted', message = ${UNKNOWN_END}, completed_at = ${begun.attempted_at.toISOString()}::timestamptz
-      where execution_id = (select id from run) and completed_at is null
+      where execution_id = (select id from allowed) and completed_at is null
     )
     insert into workflow_webhook_deliveries
       (id, execution_id, attempt, url, request_headers, request_body, attempted_at, "trigger")
-    select ${begun.id}::uuid, run.id, 1 + ${earlier}::integer, ${begun.url},
+    select ${begun.id}::uuid, allowed.id, 1 + ${earlier}::integer, ${begun.url},
            ${JSON.stringify(begun.request_headers)}::json, ${begun.request_body},
            ${begun.attempted_at.toISOString()}::timestamptz, ${triggerOf(begun.retryId)}
-    from run
-    -- A statement that waited for the run's row still counts the attempts of its own snapshot.
+    from allowed
+    -- It does not see attempts that have begun since, either.
     on conflict (execution_id, attempt) do nothing
     returning attempt
   `.compile(queryBuilderOf(database));
@@ -252,7 +259,8 @@ export async function giveUpCallback(
     next_attempt_at: null,
   };
   const key = retryId === null ? 'callback.given-up' : `callback.given-up:${retryId}`;
-  await sql`
+  const lock = sql`select from task_runs where id = ${executionId}::uuid for no key update`;
+  const close = sql`
     with run as (
       update task_runs
       set last_seq = last_seq + 1, view_seq = last_seq + 1, callback_status = 'failed', callback_retry_id = null
@@ -271,7 +279,14 @@ export async function giveUpCallback(
       ) as ended
     )
     select pg_notify(${CHANNELS.feed}, ${executionId}) from run
-  `.execute(queryBuilderOf(database));
+  `;
+  // Two statements, so that the second one sees an attempt that began while the first one waited.
+  await queryBuilderOf(database)
+    .transaction()
+    .execute(async (transaction) => {
+      await lock.execute(transaction);
+      await close.execute(transaction);
+    });
 }
 
 /**
