@@ -50,6 +50,8 @@ describe('the screens without a connection', () => {
     await banner.getByText(/^You are offline · last update (just now|\d+ s ago)$/).waitFor();
     await assertAccessible(page, 'a page without a network');
     await assertFitsPhone(page);
+    const [header, said] = [await page.getByRole('banner').boundingBox(), await banner.boundingBox()];
+    assert.ok(header && said && said.y >= header.y && said.y + said.height <= header.y + header.height);
     await page.context().setOffline(false);
     await banner.getByText('You are offline').waitFor({ state: 'detached' });
   });

@@ -8,16 +8,18 @@ export function ConnectionBanner() {
   const state = useConnection();
   const at = lastDataAt();
   return (
-    <div role="status" aria-label="Connection">
+    <div role="status" aria-label="Connection" className={classes['root']}>
       {state === 'connected' ? null : (
         <div className={classes['banner']}>
           <Dot tone="held" />
-          <span>
+          <span className={classes['text']}>
             <strong>{state === 'offline' ? 'You are offline' : 'Cannot reach the server'}</strong>
             {at === null ? null : (
               <>
-                {' '}
-                · last update <RelativeTime at={new Date(at).toISOString()} />
+                <span className={classes['separator']}> · </span>
+                <span>
+                  last update <RelativeTime at={new Date(at).toISOString()} />
+                </span>
               </>
             )}
           </span>

@@ -41,7 +41,8 @@ export function Shell() {
               {me.workspace.name}
             </Text>
           </Group>
-          <Group gap={4} wrap="nowrap">
+          <Group gap={4} wrap="nowrap" className={classes['tools']}>
+            <ConnectionBanner />
             <Bell />
             <ThemeSwitch />
             <PersonMenu />
@@ -53,7 +54,6 @@ export function Shell() {
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1} className={classes['main']}>
         <Outlet />
-        <ConnectionBanner />
       </AppShell.Main>
     </AppShell>
   );
