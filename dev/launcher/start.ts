@@ -1,5 +1,4 @@
 import { rmSync } from 'node:fs';
-import { DefaultLogger } from '@temporalio/worker';
 import { migrate } from '../../src/database/migrate.ts';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { chooseAddress } from './address.ts';
@@ -88,7 +87,7 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
  * and report why.
  */
 async function buildBundle(): Promise<void> {
-  await workflowBundle(new DefaultLogger('ERROR')).catch(() => {});
+  await workflowBundle({ warn: () => {} }).catch(() => {});
 }
 
 async function prepareDatabase(

@@ -7,6 +7,9 @@ import { promisify } from 'node:util';
 import type { DataConverter } from '@temporalio/common';
 import type { Logger } from '@temporalio/worker';
 
+/** Gets what the bundler says. */
+export type BundleLogger = Pick<Logger, 'warn'>;
+
 /** The path of a bundle. */
 type Bundle = { codePath: string };
 
@@ -32,7 +35,7 @@ export type BundlePlan = {
  * cached in `.local/cache`. A worker starts from it in a fifth of the time.
  */
 export async function workflowBundle(
-  logger: Logger,
+  logger: BundleLogger,
   converter: DataConverter = {},
   traced = false,
 ): Promise<Bundle> {
@@ -44,7 +47,7 @@ export async function workflowBundle(
  * with models load it.
  */
 export async function agentsBundle(
-  logger: Logger,
+  logger: BundleLogger,
   converter: DataConverter = {},
   traced = false,
 ): Promise<Bundle> {
@@ -54,7 +57,7 @@ export async function agentsBundle(
 async function bundled(
   kind: BundlePlan['kind'],
   { failureConverterPath = null, traced }: { failureConverterPath?: string | null; traced: boolean },
-  logger: Logger,
+  logger: BundleLogger,
 ): Promise<Bundle> {
   // The failure converter is part of the code, so encrypted payloads need a separate bundle.
   const sealed = failureConverterPath === null ? '' : '-sealed';
@@ -103,7 +106,7 @@ async function isValidClaim(claim: string): Promise<boolean> {
 }
 
 /** Runs in a separate process: the bundler leaves a hundred megabytes behind, which a worker would keep. */
-async function build(plan: BundlePlan, logger: Logger): Promise<void> {
+async function build(plan: BundlePlan, logger: BundleLogger): Promise<void> {
   const { stderr } = await promisify(execFile)(process.execPath, [BUILDER, JSON.stringify(plan)]);
   if (stderr !== '') logger.warn('bundler output', { said: stderr });
 }
