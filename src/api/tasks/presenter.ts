@@ -3,7 +3,7 @@ import { callbackStatusOf } from '../../domain/tasks/callback.ts';
 import type { RunView, Usage } from '../../domain/tasks/run-schemas.ts';
 import { roomOf } from '../../domain/tasks/task-run.ts';
 import type { PushAttemptRow } from '../../database/tasks/push.ts';
-import type { CallbackAttemptRow } from '../../database/tasks/callbacks.ts';
+import type { CallbackAttemptRow, EndedAttempt } from '../../database/tasks/callbacks.ts';
 import type { Rerun } from '../../database/tasks/reruns.ts';
 import { JsonText } from '../http/json-text.ts';
 import { viewOfRow, type TaskRunRow } from '../../database/tasks/task-runs.ts';
@@ -95,23 +95,8 @@ export function presentPushAttempt(row: PushAttemptRow, signed: boolean) {
 }
 
 /** The fields that all attempts have. */
-type RequestFields = Pick<
-  CallbackAttemptRow,
-  | 'url'
-  | 'request_headers'
-  | 'request_body'
-  | 'response_status'
-  | 'response_headers'
-  | 'response_body'
-  | 'failure'
-  | 'message'
-  | 'address'
-  | 'duration_ms'
-  | 'attempted_at'
-  | 'completed_at'
-  | 'next_attempt_at'
-  | 'reconnected'
->;
+type RequestFields = EndedAttempt &
+  Pick<CallbackAttemptRow, 'url' | 'request_headers' | 'request_body' | 'attempted_at'>;
 
 function presentRequest(row: RequestFields, signed: boolean) {
   const stored = { headers: row.response_headers ?? null, body: row.response_body ?? null };

@@ -83,14 +83,9 @@ export const TaskEvent = defineEntity({
   },
 });
 
-/** The audit log of callbacks, with its name from docs/how-it-works.md. */
-export const CallbackAttempt = defineEntity({
-  name: 'CallbackAttempt',
-  tableName: 'workflow_webhook_deliveries',
-  properties: {
-    id: p.uuid().primary(),
-    execution_id: p.uuid(),
-    attempt: p.integer(),
+/** Returns the columns that the attempts of callbacks and of push notifications have: the request and its result. */
+function attemptColumns() {
+  return {
     url: p.text(),
     request_headers: p.json<Record<string, string>>(),
     request_body: p.text(),
@@ -107,6 +102,18 @@ export const CallbackAttempt = defineEntity({
     next_attempt_at: p.datetime().nullable(),
     /** Whether the request was sent again because the receiver had closed a reused connection. */
     reconnected: p.boolean(),
+  };
+}
+
+/** The audit log of callbacks, with its name from docs/how-it-works.md. */
+export const CallbackAttempt = defineEntity({
+  name: 'CallbackAttempt',
+  tableName: 'workflow_webhook_deliveries',
+  properties: {
+    id: p.uuid().primary(),
+    execution_id: p.uuid(),
+    attempt: p.integer(),
+    ...attemptColumns(),
     trigger: p.text().$type<CallbackTrigger>(),
   },
 });
@@ -142,21 +149,7 @@ export const PushAttempt = defineEntity({
     /** The event of the feed that the notification is about. */
     seq: p.integer(),
     attempt: p.integer(),
-    url: p.text(),
-    request_headers: p.json<Record<string, string>>(),
-    request_body: p.text(),
-    response_status: p.integer().nullable(),
-    response_headers: p.json<Record<string, string>>().nullable(),
-    /** The first 16 KiB of the response. */
-    response_body: p.text().nullable(),
-    failure: p.text().nullable(),
-    message: p.text().nullable(),
-    address: p.text().nullable(),
-    duration_ms: p.integer().nullable(),
-    attempted_at: p.datetime(),
-    completed_at: p.datetime().nullable(),
-    next_attempt_at: p.datetime().nullable(),
-    reconnected: p.boolean(),
+    ...attemptColumns(),
   },
 });
 
