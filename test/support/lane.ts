@@ -2,6 +2,7 @@ import { resolve as resolvePath } from 'node:path';
 import Mocha from 'mocha';
 import { checkout } from '../../dev/common/paths.ts';
 import type { FromLane, Outcome, ToLane } from '../../dev/tests/lane-process.ts';
+import { describeOpenWorkflows } from './open-workflows.ts';
 import { closeShared } from './shared.ts';
 
 /*
@@ -68,18 +69,28 @@ async function closesShared(): Promise<boolean> {
 
 async function outcomeOf(mocha: Mocha): Promise<Outcome> {
   const failed: string[] = [];
+  const notes: Promise<void>[] = [];
   let setUpMs = 0;
   let hookBegan = 0;
   const runner = await new Promise<Mocha.Runner>((resolve) => {
     const running = mocha.run(() => resolve(running));
-    running.on('fail', (test) => failed.push(test.titlePath().join(' › ')));
+    running.on('fail', (test) => {
+      failed.push(test.titlePath().join(' › '));
+      notes.push(printOpenWorkflows());
+    });
     running.on('hook', () => (hookBegan = performance.now()));
     running.on('hook end', () => (setUpMs += performance.now() - hookBegan));
   });
+  await Promise.all(notes);
   const { passes: passed = 0, pending: skipped = 0 } = runner.stats ?? {};
   runner.dispose();
   mocha.dispose();
   return { passed, skipped, failed, setUpMs: Math.round(setUpMs) };
+}
+
+async function printOpenWorkflows(): Promise<void> {
+  const lines = await describeOpenWorkflows().catch((error: unknown) => [`unknown: ${String(error)}`]);
+  if (lines.length > 0) console.error(['  Open workflows at that time:', ...lines].join('\n    '));
 }
 
 async function end(): Promise<void> {
