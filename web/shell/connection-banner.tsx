@@ -8,7 +8,7 @@ export function ConnectionBanner() {
   const state = useConnection();
   const at = lastDataAt();
   return (
-    <div role="status" aria-label="Connection" className={classes['root']}>
+    <div role="status" aria-label="Connection">
       {state === 'connected' ? null : (
         <div className={classes['banner']}>
           <Dot tone="held" />
