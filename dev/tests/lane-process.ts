@@ -14,6 +14,8 @@ export type Outcome = {
   passed: number;
   skipped: number;
   failed: string[];
+  /** Conditions that became true late, or never, each with what Temporal waited for at that time. */
+  longWaits: string[];
   setUpMs: number;
   isStuck?: boolean;
 };

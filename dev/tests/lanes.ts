@@ -118,11 +118,12 @@ class Run {
     const counts = `${passed} passed${isGood ? '' : `, ${failed.length} failed`}`;
     const place = `${this.results.length}/${this.#count}`;
     console.log(`  ${isGood ? '✓' : '✗'} ${file}  ${inSeconds(ms).trim()}  ${counts}  (${place})`);
+    for (const longWait of result.longWaits) console.log(`    ${longWait}`);
   }
 }
 
 function brokenOutcome(file: string, how: string): Outcome {
-  return { passed: 0, skipped: 0, setUpMs: 0, failed: [`${file} ended its process (${how})`] };
+  return { passed: 0, skipped: 0, longWaits: [], setUpMs: 0, failed: [`${file} ended its process (${how})`] };
 }
 
 /** Returns the files in descending order of their earlier durations, so that no lane has a long file at the end. */

@@ -2,7 +2,8 @@ import { resolve as resolvePath } from 'node:path';
 import Mocha from 'mocha';
 import { checkout } from '../../dev/common/paths.ts';
 import type { FromLane, Outcome, ToLane } from '../../dev/tests/lane-process.ts';
-import { describeOpenWorkflows } from './open-workflows.ts';
+import { takeLongWaits } from './eventually.ts';
+import { printOpenWorkflows } from './open-workflows.ts';
 import { closeShared } from './shared.ts';
 
 /*
@@ -13,7 +14,7 @@ import { closeShared } from './shared.ts';
 const [leakLimitMs, grep] = process.argv.slice(2);
 const OPTIONS = {
   // For tests that hang. A test that needs more time sets its own limit. No test should come near it on a slow machine.
-  timeout: 60_000,
+  timeout: 120_000,
   slow: 1_000,
   reporter: 'spec',
   forbidOnly: true,
@@ -44,7 +45,7 @@ async function runFile(file: string): Promise<Outcome> {
     await mocha.loadFilesAsync();
   } catch (error) {
     console.error(error);
-    return { passed: 0, skipped: 0, setUpMs: 0, failed: [`${file} could not be loaded`] };
+    return { passed: 0, skipped: 0, longWaits: [], setUpMs: 0, failed: [`${file} could not be loaded`] };
   }
   const outcome = await outcomeOf(mocha);
   // A failed test may have left a shared service in any state: the next file gets a new one.
@@ -76,7 +77,7 @@ async function outcomeOf(mocha: Mocha): Promise<Outcome> {
     const running = mocha.run(() => resolve(running));
     running.on('fail', (test) => {
       failed.push(test.titlePath().join(' › '));
-      notes.push(printOpenWorkflows());
+      notes.push(printOpenWorkflows().then((open) => console.error(open)));
     });
     running.on('hook', () => (hookBegan = performance.now()));
     running.on('hook end', () => (setUpMs += performance.now() - hookBegan));
@@ -85,12 +86,7 @@ async function outcomeOf(mocha: Mocha): Promise<Outcome> {
   const { passes: passed = 0, pending: skipped = 0 } = runner.stats ?? {};
   runner.dispose();
   mocha.dispose();
-  return { passed, skipped, failed, setUpMs: Math.round(setUpMs) };
-}
-
-async function printOpenWorkflows(): Promise<void> {
-  const lines = await describeOpenWorkflows().catch((error: unknown) => [`unknown: ${String(error)}`]);
-  if (lines.length > 0) console.error(['  Open workflows at that time:', ...lines].join('\n    '));
+  return { passed, skipped, failed, longWaits: await takeLongWaits(), setUpMs: Math.round(setUpMs) };
 }
 
 async function end(): Promise<void> {

@@ -4,11 +4,18 @@ import { services } from './services.ts';
 const MAX_SHOWN = 30;
 const LIMIT_MS = 10_000;
 
+/** Returns the open workflows as indented lines, for a report; empty if there are none, or the test has no Temporal. */
+export async function printOpenWorkflows(): Promise<string> {
+  if (process.env['BATON_TEST_SERVICES'] === undefined) return '';
+  const lines = await describeOpenWorkflows().catch((error: unknown) => [`unknown: ${String(error)}`]);
+  return lines.length === 0 ? '' : ['\n    open workflows:', ...lines].join('\n      ');
+}
+
 /**
  * Returns a line for each open workflow, newest first, with what it waits for: its workflow task and its activities, each
  * with state, attempts and time. Printed after a failed test, since a late task of Temporal is invisible otherwise.
  */
-export async function describeOpenWorkflows(): Promise<string[]> {
+async function describeOpenWorkflows(): Promise<string[]> {
   const { temporalAddress: address, namespace } = services();
   const connection = await Connection.connect({ address, connectTimeout: LIMIT_MS });
   try {

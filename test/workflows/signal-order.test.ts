@@ -4,7 +4,6 @@ import { eventually } from '../support/eventually.ts';
 import { useRuns } from '../support/runs.ts';
 
 describe('a run that gets signals after it was cancelled in the Temporal Web UI', function () {
-  this.timeout(60_000);
   const runs = useRuns();
 
   it('records its end itself', async () => {

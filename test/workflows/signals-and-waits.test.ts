@@ -16,7 +16,6 @@ teams:
 `;
 
 describe('a signal', function () {
-  this.timeout(60_000);
   const runs = useOwnRuns({ agents: AGENTS });
 
   async function webUi(action: 'pause' | 'unpause', id: string): Promise<void> {
