@@ -36,7 +36,7 @@ export function createGroupSteps(tables: Tables): GroupSteps {
   return {
     claimGroups(ids, workflowId) {
       const now = tables.now();
-      const claimed = claimable(ids, workflowId);
+      const claimed = claimable(ids, workflowId).filter(({ done_at: doneAt }) => doneAt === null);
       for (const group of claimed) {
         const sinceMs = group.started_at === null ? 0 : now.getTime() - group.started_at.getTime();
         group.repeats ||= group.claimed_by !== null || sinceMs > STARTED_LONG_AGO_MS;

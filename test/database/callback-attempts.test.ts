@@ -13,8 +13,8 @@ import type { Database } from '../../src/database/database.ts';
 import { listEventsAfter } from '../../src/database/tasks/feed.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { storeEndedRun } from '../support/ended-run.ts';
-import { eventually } from '../support/eventually.ts';
 import { useInstallation } from '../support/installation.ts';
+import { whileLocked } from '../support/locked.ts';
 
 const URL = 'https://receiver.example.com/';
 
@@ -134,29 +134,17 @@ describe('the log of a callback', () => {
   });
 
   describe('while another sender changes it', () => {
-    /** Does `work` while a transaction that has done `statement` holds the run, and commits once `work` waits for it. */
-    const during = async <T>(statement: string, work: () => Promise<T>): Promise<T> => {
-      const pool = await database.em.getConnection().getNativeClient();
-      const other = await pool.connect();
-      try {
-        await other.query('begin');
-        await other.query('select from task_runs where id = $1 for update', [id]);
-        await other.query(statement, [id]);
-        const working = work();
-        await eventually('it waits for the run', async () => {
-          const { rowCount } = await pool.query(
-            `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-          );
-          return rowCount === 1;
-        });
-        await other.query('commit');
-        return await working;
-      } finally {
-        other.release();
-      }
-    };
+    const during = <Result>(statement: string, work: () => Promise<Result>) =>
+      whileLocked(
+        database,
+        [
+          ['select from task_runs where id = $1 for update', id],
+          [statement, id],
+        ],
+        work,
+      );
 
-    it('does not begin an attempt after one that has been just been withdrawn', async () => {
+    it('does not begin an attempt after one that has just been withdrawn', async () => {
       await begin(0);
       const statement = 'delete from workflow_webhook_deliveries where execution_id = $1';
       assert.equal((await during(statement, () => begin(1))).number, null);

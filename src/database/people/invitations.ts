@@ -36,6 +36,8 @@ export async function createInvitation(
     const before = await em.findOne(Invitation, { workspace_id, email, ...PENDING });
     if (before && !roles.includes(before.role)) return 'not_allowed';
     const open = { workspace_id, ...PENDING, expires_at: { $gt: now } };
+    // The lock serializes creations, so that the limit holds.
+    await lockByName(em, `invitations ${workspace_id}`);
     if (!before && (await em.count(Invitation, open)) >= MAX_OPEN_INVITATIONS) return 'too_many';
     if (before) await revoke(em, before, plan);
     const row = em.create(Invitation, {

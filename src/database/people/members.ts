@@ -84,7 +84,7 @@ export async function changeRole(
     if (!member || !user) return 'missing';
     const before = member.role;
     if ((before === 'owner' || role === 'owner') && which.actorRole !== 'owner') return 'owners_only';
-    if (before === 'owner' && role !== 'owner' && owners.length === 1) return 'last_owner';
+    if (before === 'owner' && role !== 'owner' && !hasOther(owners, which)) return 'last_owner';
     member.role = role;
     // The member's row is locked before those of the invitations, as in `createInvitation`.
     await em.flush();
@@ -107,7 +107,7 @@ export async function removeMember(
     const member = await em.findOne(Member, { workspace_id: which.workspaceId, user_id: which.userId });
     if (!member) return 'missing';
     if (member.role === 'owner' && which.actorRole !== 'owner') return 'owners_only';
-    if (member.role === 'owner' && owners.length === 1) return 'last_owner';
+    if (member.role === 'owner' && !hasOther(owners, which)) return 'last_owner';
     await em.nativeDelete(Member, { workspace_id: which.workspaceId, user_id: which.userId });
     await revokeBeyondRole(em, { ...which, role: null });
     if (which.revokeKeys) await revokeKeysOf(em, which);
@@ -159,6 +159,14 @@ async function lockOwners(em: EntityManager, workspaceId: string) {
     { workspace_id: workspaceId, role: 'owner' },
     { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { user_id: 'asc' } },
   );
+}
+
+/**
+ * Returns whether another person than the member is a locked owner. A statement that waited for the locks does not return
+ * owners that were added during the wait, so their number alone says nothing.
+ */
+function hasOther(owners: readonly { user_id: string }[], { userId }: { userId: string }): boolean {
+  return owners.some(({ user_id: id }) => id !== userId);
 }
 
 async function auditMember(

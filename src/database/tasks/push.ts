@@ -28,21 +28,26 @@ export async function savePushConfig(
 ): Promise<'saved' | 'full' | 'missing'> {
   const { executionId, id, url, secrets, after, now } = config;
   return await database.em.fork().transactional(async (em) => {
-    // The lock serializes concurrent counts.
-    const { rows } = await sql<{ last_seq: number; is_over: boolean; others: number }>`
-      select last_seq, completed_at is not null as is_over,
-        (select count(*)::integer from push_configs where execution_id = task_runs.id and id <> ${id}) as others
+    const db = em.getKysely();
+    // The lock serializes concurrent counts. A statement of its own, since one that waits for a lock does not count rows
+    // that were stored during the wait.
+    const locked = await sql<{ last_seq: number; is_over: boolean }>`
+      select last_seq, completed_at is not null as is_over
       from task_runs where id = ${executionId}::uuid for no key update
-    `.execute(em.getKysely());
-    const [run] = rows;
+    `.execute(db);
+    const [run] = locked.rows;
     if (!run) return 'missing';
-    if (run.others >= MAX_A2A_PUSH_CONFIGS) return 'full';
+    const { rows } = await sql<{ others: number }>`
+      select count(*)::integer as others from push_configs
+      where execution_id = ${executionId}::uuid and id <> ${id}
+    `.execute(db);
+    if ((rows[0]?.others ?? 0) >= MAX_A2A_PUSH_CONFIGS) return 'full';
     await sql`
       insert into push_configs (execution_id, id, url, secrets, sent_seq, is_over, created_at)
       values (${executionId}::uuid, ${id}, ${url}, ${secrets}, ${after ?? run.last_seq},
               ${after === null && run.is_over}, ${now.toISOString()}::timestamptz)
       on conflict (execution_id, id) do update set url = excluded.url, secrets = excluded.secrets
-    `.execute(em.getKysely());
+    `.execute(db);
     return 'saved';
   });
 }
@@ -68,7 +73,10 @@ export async function listPushAttempts(database: Database, executionId: string):
     );
 }
 
-/** Claims configurations with events that were not sent, until `until`, and returns them. */
+/**
+ * Claims configurations with events that were not sent, until `until`, and returns them. Skips those that another process
+ * is claiming: after a wait, it would claim them again.
+ */
 export async function claimDuePushes(
   database: Database,
   { now, until, limit }: { now: Date; until: Date; limit: number },
@@ -83,7 +91,7 @@ export async function claimDuePushes(
           where event.execution_id = config.execution_id and event.seq > config.sent_seq
             and event.type = any(${[...PUSHED]}::text[])
         )
-      order by execution_id limit ${limit}
+      order by execution_id limit ${limit} for update of config skip locked
     )
     returning execution_id, id
   `.execute(queryBuilderOf(database));
@@ -148,8 +156,8 @@ export type BegunPush = Pick<
 >;
 
 /**
- * Writes the row of an attempt before it is sent, and closes an earlier one without a recorded end. Returns false if
- * another process was faster.
+ * Writes the row of an attempt before it is sent, and closes earlier ones without a recorded end. Returns false if
+ * another process was faster, whose attempt stays open.
  */
 export async function beginPush(database: Database, event: PushedEvent, begun: BegunPush): Promise<boolean> {
   const { executionId, id, seq } = event;
@@ -159,7 +167,8 @@ export async function beginPush(database: Database, event: PushedEvent, begun: B
       update push_attempts
       set failure = 'interrupted', message = 'the result of this attempt could not be recorded',
           completed_at = ${at}::timestamptz
-      where execution_id = ${executionId}::uuid and config_id = ${id} and seq = ${seq} and completed_at is null
+      where execution_id = ${executionId}::uuid and config_id = ${id} and seq = ${seq}
+        and attempt < ${begun.attempt} and completed_at is null
     )
     insert into push_attempts
       (id, execution_id, config_id, seq, attempt, url, request_headers, request_body, attempted_at)

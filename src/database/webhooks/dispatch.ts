@@ -24,7 +24,8 @@ export type ClaimedEvents = { events: GroupEvent[]; isRepeat: boolean };
 
 /**
  * Claims groups for a workflow and returns their events in the order of arrival, without those whose payload is past its
- * retention. A group that another workflow has claimed is left out: it was started twice, and the other one sends it. One
+ * retention. A group that another workflow has claimed is left out: it was started twice, and the other one sends it. So is
+ * one that is done: its events may be in another group by now, which a statement that waited for the row would not see. One
  * that was started long ago may have been dispatched by a version that claims nothing.
  */
 export async function claimGroups(
@@ -46,7 +47,7 @@ export async function claimGroups(
     with claimed as (
       update event_groups set started_at = coalesce(started_at, now()), claimed_by = ${workflowId},
         repeats = repeats or claimed_by is not null or coalesce(started_at < now() - interval '10 s', false)
-      where id = any(${groupIds}::uuid[]) and coalesce(claimed_by, ${workflowId}) = ${workflowId}
+      where id = any(${groupIds}::uuid[]) and done_at is null and coalesce(claimed_by, ${workflowId}) = ${workflowId}
       returning id, repeats
     )
     select seq, workspace_id, id, event, "timestamp", body, received_at, traceparent,

@@ -25,19 +25,26 @@ export async function beginListening(
   database: Database,
   { webhookId, workspaceId }: { webhookId: string; workspaceId: string },
 ): Promise<Until | null> {
-  const { rows } = await sql<{ until: Until }>`
-    with mine as (
-      update webhooks set listening_until = ${nextUntil}
-      where id = ${webhookId}::uuid and workspace_id = ${workspaceId}::uuid
-        and deleted_at is null and listening_until is not null
-      returning id, ${asIso} as until
-    ), waiting as (
-      update relayed_requests set taken_at = null
-      where webhook_id in (select id from mine) and taken_at is not null and answer is null
-    )
-    select until, pg_notify(${CHANNELS.relay}, id || ' ' || until) from mine
-  `.execute(queryBuilderOf(database));
-  return rows[0]?.until ?? null;
+  const become = sql<{ until: Until }>`
+    update webhooks set listening_until = ${nextUntil}
+    where id = ${webhookId}::uuid and workspace_id = ${workspaceId}::uuid
+      and deleted_at is null and listening_until is not null
+    returning ${asIso} as until`;
+  return await queryBuilderOf(database)
+    .transaction()
+    .execute(async (transaction) => {
+      const [mine] = (await become.execute(transaction)).rows;
+      if (!mine) return null;
+      // A statement of its own, so that it sees what the previous listener has claimed while the first one waited.
+      await sql`
+        with waiting as (
+          update relayed_requests set taken_at = null
+          where webhook_id = ${webhookId}::uuid and taken_at is not null and answer is null
+        )
+        select pg_notify(${CHANNELS.relay}, ${`${webhookId} ${mine.until}`})
+      `.execute(transaction);
+      return mine.until;
+    });
 }
 
 /** Records a heartbeat of the listener. `gone`: the webhook was deleted. `replaced`: another listener is connected. */

@@ -21,9 +21,12 @@ export const WATCHED_MS = 90_000;
 
 /** Marks these webhooks as watched for {@link WATCHED_MS}, and deletes old marks. */
 export async function markWatched(database: Database, ids: readonly string[]): Promise<void> {
-  // In order, since several gateways may mark the same webhooks at once.
+  // In order, and without a wait for old marks, since several gateways may mark the same webhooks at once.
   const statement = sql`
-    with past as (delete from watched_webhooks where until < now() - interval '1 hour')
+    with past as (
+      delete from watched_webhooks where webhook_id in (
+        select webhook_id from watched_webhooks where until < now() - interval '1 hour' for update skip locked)
+    )
     insert into watched_webhooks (webhook_id, until)
     select id, clock_timestamp() + make_interval(secs => ${WATCHED_MS / 1_000}::double precision)
     from unnest(${ids.toSorted()}::uuid[]) as id
