@@ -4,7 +4,7 @@ import type { Role } from '../../domain/people/access.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
 import { joinByInvitation } from './acceptance.ts';
 import type { Database } from '../database.ts';
-import { Identity, Invitation, Member, User, Workspace } from './entities.ts';
+import { Identity, Invitation, Member, Session, User, Workspace } from './entities.ts';
 import { lockEmail } from './invitations.ts';
 import { beginSession, type NewSession } from './sessions.ts';
 
@@ -51,7 +51,10 @@ export async function signInByOpenId(
     const userId = user?.id ?? (await addPerson(em, person, now));
     await admission.join(em, userId);
     // The address of a removed member may belong to another person by now, who must not share the account.
-    if (user && !membership) await em.nativeUpdate(User, { id: userId }, { password_hash: null });
+    if (user && !membership) {
+      await em.nativeUpdate(User, { id: userId }, { password_hash: null });
+      await em.nativeDelete(Session, { user_id: userId });
+    }
     if (!identity) await link(em, person, { userId, workspaceId: admission.workspaceId, now });
     await beginSession(em, { ...session, userId, workspaceId: admission.workspaceId }, 'openid');
     return { userId, workspaceId: admission.workspaceId };

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { addMember } from '../../src/database/people/members.ts';
+import { signInByOpenId } from '../../src/database/people/openid.ts';
+import { useInstallation } from '../support/installation.ts';
+
+const now = new Date();
+
+describe('a person who was removed and becomes a member again', () => {
+  const fresh = useInstallation();
+  const execute = (text: string, values: unknown[]) => fresh.database.em.fork().execute(text, values);
+  const session = { userAgent: null, address: null, now, expiresAt: new Date(now.getTime() + 60_000) };
+
+  /** Leaves a session of a removed person, as a sign-in that overlaps with the removal does. Returns the address. */
+  const leaveSession = async (tokenHash: string) => {
+    const id = randomUUIDv7();
+    const email = `${tokenHash}@example.com`;
+    await execute(`insert into users (id, email, name, created_at) values (?, ?, 'Bo', now())`, [id, email]);
+    await execute(
+      `insert into sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at)
+       values (?, ?, ?, now(), now(), now() + interval '1 day')`,
+      [randomUUIDv7(), id, tokenHash],
+    );
+    return email;
+  };
+  const sessionsOf = async (email: string) => {
+    const rows = await execute(
+      'select token_hash from sessions s join users u on u.id = s.user_id where u.email = ?',
+      [email],
+    );
+    return rows.map((row) => row['token_hash']);
+  };
+
+  it('has no session from before, if an admin adds the person', async () => {
+    const email = await leaveSession('added');
+    const { workspace_id: workspaceId } = fresh.installation;
+    const plan = {
+      workspaceId,
+      email,
+      name: 'Bo',
+      role: 'member',
+      passwordHash: 'x',
+      actor: 'user:a',
+      now,
+    } as const;
+    await addMember(fresh.database, plan);
+    assert.deepEqual(await sessionsOf(email), []);
+  });
+
+  it('has only the new session, if the person joins by OpenID Connect', async () => {
+    const email = await leaveSession('joined');
+    await signInByOpenId(fresh.database, {
+      person: { issuer: 'https://id.example.com', subject: 'bo', email, name: 'Bo' },
+      joining: { domains: ['example.com'], role: 'member' },
+      session: { ...session, tokenHash: 'new' },
+      now,
+    });
+    assert.deepEqual(await sessionsOf(email), ['new']);
+  });
+});
