@@ -16,14 +16,20 @@ export type Client = {
   onceClosed(listener: () => void): void;
 };
 
+/** The result of a message. `begin` is called after the reply was sent. */
+export type Handled = { reply: Reply; begin?: () => void };
+
 /** Handles one type of message. */
 export type Handler = {
   /** The `type` of the reply to a plain client. A Socket.IO client gets the reply as acknowledgement. */
   replyType: string;
   /** True for replies to requests of the service. A valid one does not count against the client's rate limit. */
   isSolicited?: boolean;
-  /** `begin` is called after the reply was sent. */
-  handle(client: Client, body: Record<string, unknown>): Promise<{ reply: Reply; begin?: () => void }>;
+  /**
+   * Checks a message when it arrives. Returns the refusal, or the work for its turn, which keeps only what it needs: many
+   * messages may wait.
+   */
+  read(client: Client, body: Record<string, unknown>): Reply | (() => Promise<Handled>);
 };
 
 export function refusal(

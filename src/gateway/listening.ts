@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { beginListening } from '../database/webhooks/listeners.ts';
 import type { Notifications } from '../database/common/notifications.ts';
@@ -7,6 +6,7 @@ import { answerRequest } from '../database/webhooks/relays.ts';
 import type { RelayRequest } from '../domain/channel/channel.ts';
 import { DELIVERY_TIMEOUT_MS, MAX_LISTENED } from '../domain/common/limits.ts';
 import { listenMessage, readAnswer } from '../domain/channel/listening-schemas.ts';
+import { describeError } from './client-messages.ts';
 import type { Connection } from './connection.ts';
 import { refusal, type Client, type Handler } from './handlers.ts';
 import { Listener, canListen } from './listener.ts';
@@ -63,25 +63,26 @@ export function createListening({ database, notifications, log, renewalMs }: Dep
 
   const listen: Handler = {
     replyType: 'listening',
-    async handle(client, body) {
+    read(client, body) {
       const read = listenMessage.safeParse(body);
-      if (!read.success)
-        return { reply: refusal('invalid_message', null, describeError('listen', read.error)) };
+      if (!read.success) return refusal('invalid_message', null, describeError('listen', read.error));
       const { webhook_id: webhookId } = read.data;
-      const others = listenersOn(client.connection).filter((one) => one.webhookId !== webhookId);
-      if (others.length >= MAX_LISTENED) return { reply: refusal('too_many_rooms', null, TOO_MANY) };
-      watch(client);
-      const holder = await client.holder();
-      if (!holder) return { reply: refusal('token_invalid') };
-      if (!canListen(holder)) return { reply: refusal('forbidden', null, MISSING_SCOPE) };
-      const until = await beginListening(database, { webhookId, workspaceId: holder.workspaceId });
-      if (until === null) return { reply: refusal('forbidden', null, NO_WEBHOOK) };
-      return {
-        reply: { ok: true, webhook_id: webhookId },
-        begin() {
-          listeners.get(webhookId)?.replaceWith(client.connection);
-          listeners.set(webhookId, new Listener(deps, client, webhookId, until));
-        },
+      return async () => {
+        const others = listenersOn(client.connection).filter((one) => one.webhookId !== webhookId);
+        if (others.length >= MAX_LISTENED) return { reply: refusal('too_many_rooms', null, TOO_MANY) };
+        watch(client);
+        const holder = await client.holder();
+        if (!holder) return { reply: refusal('token_invalid') };
+        if (!canListen(holder)) return { reply: refusal('forbidden', null, MISSING_SCOPE) };
+        const until = await beginListening(database, { webhookId, workspaceId: holder.workspaceId });
+        if (until === null) return { reply: refusal('forbidden', null, NO_WEBHOOK) };
+        return {
+          reply: { ok: true, webhook_id: webhookId },
+          begin() {
+            listeners.get(webhookId)?.replaceWith(client.connection);
+            listeners.set(webhookId, new Listener(deps, client, webhookId, until));
+          },
+        };
       };
     },
   };
@@ -89,15 +90,18 @@ export function createListening({ database, notifications, log, renewalMs }: Dep
   const answer: Handler = {
     replyType: 'answered',
     isSolicited: true,
-    async handle({ connection }, body) {
+    read({ connection }, body) {
       const read = readAnswer(body);
-      if (!read.success)
-        return { reply: refusal('invalid_message', null, describeError('answer', read.error)) };
+      if (!read.success) return refusal('invalid_message', null, describeError('answer', read.error));
       const { request_id: id, ...answered } = read.data;
-      if (!pendingRequests.has(id, connection)) return { reply: refusal('invalid_message', null, UNKNOWN) };
-      const isInTime = await answerRequest(database, id, answered);
-      pendingRequests.answered(id);
-      return { reply: { ok: true, request_id: id, in_time: isInTime } };
+      if (!pendingRequests.has(id, connection)) return refusal('invalid_message', null, UNKNOWN);
+      return async () => {
+        // It may have been answered while this answer waited for its turn.
+        if (!pendingRequests.has(id, connection)) return { reply: refusal('invalid_message', null, UNKNOWN) };
+        const isInTime = await answerRequest(database, id, answered);
+        pendingRequests.answered(id);
+        return { reply: { ok: true, request_id: id, in_time: isInTime } };
+      };
     },
   };
 
@@ -140,10 +144,4 @@ function createPendingRequests() {
       for (const [id, { connection: to }] of requests) if (to === connection) requests.delete(id);
     },
   };
-}
-
-function describeError(type: string, { issues }: z.ZodError): string {
-  const [issue] = issues;
-  const where = issue && issue.path.length > 0 ? `\`${issue.path.map(String).join('.')}\`: ` : '';
-  return `${type}: ${where}${issue?.message ?? 'is not valid'}.`;
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { findTokenHolder, type TokenHolder } from '../database/people/token-holders.ts';
 import { parseRoom, type ChannelCode, type RoomKind } from '../domain/channel/channel.ts';
@@ -8,12 +9,14 @@ import {
   CHANNEL_PENDING_BYTES,
   CHANNEL_STALL_MS,
   MAX_ROOMS,
+  MAX_WAITING_MESSAGES,
 } from '../domain/common/limits.ts';
 import { createRateLimiter } from '../domain/common/rate-limiter.ts';
 import { credentialIdsOf } from '../domain/people/access.ts';
 import type { Admission, AdmissionControl } from './admission.ts';
+import { describeError, isObject, roomNamed, shortened } from './client-messages.ts';
 import type { Connection } from './connection.ts';
-import { refusal, type Client, type Handler, type Reply } from './handlers.ts';
+import { refusal, type Client, type Handled, type Handler } from './handlers.ts';
 import type { RoomOpener } from './rooms.ts';
 
 /** The dependencies of the sessions of a gateway. */
@@ -30,7 +33,10 @@ export type SessionDependencies = {
 };
 
 /** The result of a message: the reply, and what starts after it. */
-export type MessageResult = { replyType: string; reply: Reply; begin?: () => void };
+export type MessageResult = { replyType: string } & Handled;
+/** A checked message: its result, or the work for its turn. */
+type Work = MessageResult | (() => Promise<MessageResult>);
+type WaitingMessage = { type: string; room: string | null; work: Work };
 
 /** Maximum delay of a Node timer. */
 const MAX_TIMER_MS = 2_147_483_647;
@@ -48,11 +54,13 @@ export class Session {
   readonly #deps: SessionDependencies;
   readonly #admitted: Admitted;
   readonly #rooms = new Map<string, () => void>();
-  readonly #onceClosed: (() => void)[] = [];
+  readonly #onceClosed = new Set<() => void>();
   readonly #limiter;
   #claims: Admitted['claims'];
   #expiry: NodeJS.Timeout | undefined;
   #turn: Promise<unknown> = Promise.resolve();
+  /** Number of messages that wait for their turn or are handled. */
+  #waiting = 0;
   #refusedInARow = 0;
   #isClosed = false;
 
@@ -73,7 +81,7 @@ export class Session {
   /** Handles a client message; `answer` is called once with the result. */
   receive(type: string, body: unknown, answer: (answer: MessageResult) => void): void {
     if (this.#isClosed) return;
-    if (!this.#limiter.take('').granted) {
+    if (this.#waiting >= MAX_WAITING_MESSAGES || !this.#limiter.take('').granted) {
       this.#refusedInARow += 1;
       // A client that does not read the rejections is disconnected.
       const isNotReading = this.connection.pendingBytes() > CHANNEL_PENDING_BYTES;
@@ -82,7 +90,11 @@ export class Session {
       return answer({ replyType: 'refused', reply: refusal('rate_limited', roomNamed(body)) });
     }
     this.#refusedInARow = 0;
-    this.#turn = this.#handleInTurn(this.#turn, type, body, answer);
+    this.#waiting += 1;
+    // The body is not kept while the message waits.
+    this.#turn = this.#handleInTurn(this.#turn, this.#read(type, body), answer).finally(() => {
+      this.#waiting -= 1;
+    });
   }
 
   /** Checks whether the token still has a holder; closes the connection if not. */
@@ -105,14 +117,13 @@ export class Session {
 
   async #handleInTurn(
     before: Promise<unknown>,
-    type: string,
-    body: unknown,
+    message: WaitingMessage,
     answer: (answer: MessageResult) => void,
   ): Promise<void> {
     await before;
     await this.#untilDrained();
     if (this.#isClosed) return;
-    const done = await this.#handle(type, body);
+    const done = await this.#handle(message);
     // The connection may have been closed during the handling.
     if (this.#isClosed as boolean) return;
     answer(done);
@@ -132,44 +143,70 @@ export class Session {
       this.#deps.stallMs ?? CHANNEL_STALL_MS,
     ).unref();
     connection.onceDrained(resolve);
-    this.#onceClosed.push(resolve);
+    this.#onceClosed.add(resolve);
     await promise;
+    this.#onceClosed.delete(resolve);
     clearTimeout(timer);
   }
 
-  async #handle(type: string, body: unknown): Promise<MessageResult> {
+  async #handle({ type, room, work }: WaitingMessage): Promise<MessageResult> {
     try {
-      if (type === '')
-        return refused(
-          'invalid_message',
-          null,
-          'A message must be a JSON object with a `type`, sent as text.',
-        );
-      if (type === 'join') return await this.#join(body);
-      if (type === 'leave') return this.#leave(body);
-      if (type === 'renew') return await this.#renew(body);
-      const handler = Object.hasOwn(this.#deps.handlers, type) ? this.#deps.handlers[type] : undefined;
-      if (!handler) return refused('invalid_message', null, `Unknown message type: ${quoted(type)}.`);
-      if (!isObject(body)) return refused('invalid_message', null, `${type} requires an object.`);
-      const handled = await handler.handle(this.#client, body);
-      if (handler.isSolicited && handled.reply.ok) this.#limiter.refund('');
-      return { replyType: handler.replyType, ...handled };
+      return typeof work === 'function' ? await work() : work;
     } catch (error) {
       this.#deps.log.warn({ err: error, type }, 'handling a channel message failed');
-      return refused('unavailable', roomNamed(body));
+      return refused('unavailable', room);
     }
   }
 
-  async #join(body: unknown): Promise<MessageResult> {
-    const read = joinMessage.safeParse(body);
-    if (!read.success) return refused('invalid_message', roomNamed(body), describeError('join', read.error));
-    const { room: name, after = null } = read.data;
+  #read(type: string, body: unknown): WaitingMessage {
+    const message = { type: shortened(type), room: roomNamed(body) };
+    try {
+      return { ...message, work: this.#workOf(type, body) };
+    } catch (error) {
+      this.#deps.log.warn({ err: error, type: message.type }, 'reading a channel message failed');
+      return { ...message, work: refused('unavailable', message.room) };
+    }
+  }
+
+  #workOf(type: string, body: unknown): Work {
+    if (type === '')
+      return refused('invalid_message', null, 'A message must be a JSON object with a `type`, sent as text.');
+    if (type === 'join') {
+      const read = joinMessage.safeParse(body);
+      if (!read.success) return refused('invalid_message', roomNamed(body), describeError(type, read.error));
+      return () => this.#join(read.data);
+    }
+    if (type === 'leave') {
+      const read = leaveMessage.safeParse(body);
+      if (!read.success) return refused('invalid_message', roomNamed(body), describeError(type, read.error));
+      return async () => this.#leave(read.data);
+    }
+    if (type === 'renew') {
+      const read = renewMessage.safeParse(body);
+      if (!read.success) return refused('invalid_message', null, describeError(type, read.error));
+      return () => this.#renew(read.data);
+    }
+    const handler = Object.hasOwn(this.#deps.handlers, type) ? this.#deps.handlers[type] : undefined;
+    if (!handler)
+      return refused('invalid_message', null, `Unknown message type: ${JSON.stringify(shortened(type))}.`);
+    if (!isObject(body)) return refused('invalid_message', null, `${type} requires an object.`);
+    const { replyType, isSolicited } = handler;
+    const read = handler.read(this.#client, body);
+    if (typeof read !== 'function') return { replyType, reply: read };
+    return async () => {
+      const handled = await read();
+      if (isSolicited && handled.reply.ok) this.#limiter.refund('');
+      return { replyType, ...handled };
+    };
+  }
+
+  async #join({ room: name, after }: z.infer<typeof joinMessage>): Promise<MessageResult> {
     const room = parseRoom(name);
     if (!room) return refused('invalid_room', name);
     if (!this.#rooms.has(name) && this.#rooms.size >= MAX_ROOMS) return refused('too_many_rooms', name);
     const holder = await this.recheck();
     if (!holder) return refused('token_invalid', name);
-    const opened = await this.#deps.rooms[room.kind].open(holder, room.id, after);
+    const opened = await this.#deps.rooms[room.kind].open(holder, room.id, after ?? null);
     if (opened === 'invalid_message') {
       return refused(opened, name, '`after` is beyond the last event of the run.');
     }
@@ -186,19 +223,14 @@ export class Session {
     };
   }
 
-  #leave(body: unknown): MessageResult {
-    const read = leaveMessage.safeParse(body);
-    if (!read.success) return refused('invalid_message', roomNamed(body), describeError('leave', read.error));
-    const { room } = read.data;
+  #leave({ room }: z.infer<typeof leaveMessage>): MessageResult {
     this.#rooms.get(room)?.();
     this.#rooms.delete(room);
     return { replyType: 'left', reply: { ok: true, room } };
   }
 
-  async #renew(body: unknown): Promise<MessageResult> {
-    const read = renewMessage.safeParse(body);
-    if (!read.success) return refused('invalid_message', null, describeError('renew', read.error));
-    const checked = await this.#deps.admission.check(read.data.token);
+  async #renew({ token }: z.infer<typeof renewMessage>): Promise<MessageResult> {
+    const checked = await this.#deps.admission.check(token);
     if (typeof checked === 'string') return refused(checked);
     const { holder } = this.#admitted;
     if (checked.holder.projectId !== holder.projectId || checked.holder.actor !== holder.actor) {
@@ -228,34 +260,11 @@ export class Session {
     return {
       connection: this.connection,
       holder: () => this.recheck(),
-      onceClosed: (listener) => void this.#onceClosed.push(listener),
+      onceClosed: (listener) => void this.#onceClosed.add(listener),
     };
   }
 }
 
 function refused(code: ChannelCode, room: string | null = null, message?: string): MessageResult {
   return { replyType: 'refused', reply: refusal(code, room, message) };
-}
-
-function isObject(body: unknown): body is Record<string, unknown> {
-  return typeof body === 'object' && body !== null && !Array.isArray(body);
-}
-
-/** Returns the room that a message names; null if it names none. */
-function roomNamed(body: unknown): string | null {
-  const room = isObject(body) ? body['room'] : null;
-  return typeof room === 'string' ? room.slice(0, 200) : null;
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, 50));
-}
-
-function describeError(
-  type: string,
-  error: { issues: readonly { path: PropertyKey[]; message: string }[] },
-): string {
-  const [issue] = error.issues;
-  const where = issue && issue.path.length > 0 ? `\`${issue.path.map(String).join('.')}\`: ` : '';
-  return `${type}: ${where}${issue?.message ?? 'is not valid'}.`;
 }

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Server as Engine } from 'engine.io';
 import { Server, type Socket } from 'socket.io';
+import { WebSocketServer } from 'ws';
 import { CHANNEL_CODES, type ChannelCode } from '../domain/channel/channel.ts';
-import { HANDSHAKE_MS, MAX_CHANNEL_MESSAGE_BYTES } from '../domain/common/limits.ts';
+import { HANDSHAKE_MS, MAX_CHANNEL_CONNECTS, MAX_CHANNEL_MESSAGE_BYTES } from '../domain/common/limits.ts';
 import { tokenOf } from './admission.ts';
 import type { Connection } from './connection.ts';
 import type { Clients } from './clients.ts';
@@ -18,6 +19,8 @@ export type SocketIoTransport = {
   close(): Promise<void>;
 };
 
+/** The type of a packet that requests to connect (Socket.IO protocol 5). */
+const CONNECT = '0';
 /** A client that does not close after a goodbye is disconnected after this time, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 2_000;
 /** How long a rejected client may read the reason, in milliseconds. */
@@ -31,10 +34,13 @@ export function createSocketIoTransport(clients: Clients, handshakeMs = HANDSHAK
     // Clients authenticate with a token that browsers do not send by themselves, so any origin is allowed.
     cors: { origin: '*' },
     perMessageDeflate: false,
+    // Engine.IO's own version of this package stores any number of pongs for a client that does not read them.
+    wsEngine: WebSocketServer,
   });
   io.bind(engine);
   const handshakes = createHandshakes(handshakeMs);
   engine.on('connection', handshakes.connected);
+  engine.on('connection', limitReplies);
   const authenticating = new WeakSet<Socket['conn']>();
   async function authenticate(socket: Socket, next: (error?: Error) => void): Promise<void> {
     const offered: unknown = socket.handshake.auth['token'];
@@ -118,6 +124,24 @@ function createHandshakes(limitMs: number) {
       open.get(conn)?.();
     },
   };
+}
+
+/**
+ * Terminates a connection with too many requests to connect, or to upgrade to a WebSocket. Socket.IO replies to each of them,
+ * also before the client has authenticated, and stores the replies for a client that does not read them.
+ */
+function limitReplies(conn: Socket['conn']): void {
+  let replies = 0;
+  const count = (transport: object) => {
+    replies += 1;
+    if (replies <= MAX_CHANNEL_CONNECTS) return;
+    conn.close(true);
+    terminate(transport);
+  };
+  conn.on('data', (packet: unknown) => {
+    if (typeof packet === 'string' && packet.startsWith(CONNECT)) count(conn.transport);
+  });
+  conn.on('upgrading', count);
 }
 
 function connectionOf(socket: Socket): Connection {

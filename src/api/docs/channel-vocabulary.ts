@@ -56,6 +56,8 @@ export const CHANNEL_LIMITS: Readonly<Record<string, string>> = {
   'Rooms per connection': String(limits.MAX_ROOMS),
   'Size of a client message': kibibytes(limits.MAX_CHANNEL_MESSAGE_BYTES),
   'Messages per connection': `${CHANNEL_MESSAGES.perSecond} per second, burst of ${CHANNEL_MESSAGES.burst}`,
+  'Messages that wait for the previous ones': String(limits.MAX_WAITING_MESSAGES),
+  "Socket.IO's requests to connect or to upgrade": String(limits.MAX_CHANNEL_CONNECTS),
   'Length of a room name': `${limits.MAX_ROOM_LENGTH} characters`,
   'Length of a token': `${limits.MAX_TOKEN_LENGTH} characters`,
   'Length of the `id` of a plain message': `${limits.MAX_MESSAGE_ID_LENGTH} characters`,

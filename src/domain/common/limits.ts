@@ -102,6 +102,10 @@ export const HANDSHAKE_MS = 10_000;
 export const MAX_ROOMS = 100;
 /** Size of a client message on the channel, in bytes. The `answer` of a listener is the largest. */
 export const MAX_CHANNEL_MESSAGE_BYTES = 131_072;
+/** Requests of Socket.IO to connect, and to upgrade to a WebSocket, on one channel connection. They do not count as messages. */
+export const MAX_CHANNEL_CONNECTS = 10;
+/** Messages of a channel connection that wait for the previous ones. */
+export const MAX_WAITING_MESSAGES = 200;
 /** Messages per channel connection. */
 export const CHANNEL_MESSAGES = { perSecond: 50, burst: 200 } as const;
 /** Buffer of a slow channel client, in bytes. No more events are read for the client until it has received these. */
