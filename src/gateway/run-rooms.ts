@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { findRun, readView, type TaskRunRow } from '../database/tasks/task-runs.ts';
+import { ROOM_SCOPES } from '../domain/channel/channel.ts';
 import type { TokenHolder } from '../database/people/token-holders.ts';
 import type { RunView } from '../domain/tasks/run-schemas.ts';
 import type { RoomOpener } from './rooms.ts';
@@ -35,7 +36,7 @@ export function createRunRooms({ database, feeds, askWorkflow }: Dependencies): 
 }
 
 function isOpenTo({ projectId, scopes }: TokenHolder, row: TaskRunRow): boolean {
-  return row.project_id === projectId && scopes.includes('tasks:read');
+  return row.project_id === projectId && scopes.includes(ROOM_SCOPES.workflow);
 }
 
 /** Shares one query of the workflow among viewers that join at once, as long as nothing new is recorded. */

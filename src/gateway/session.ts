@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { findTokenHolder, type TokenHolder } from '../database/people/token-holders.ts';
-import { parseRoom, type ChannelCode, type RoomKind } from '../domain/channel/channel.ts';
+import { parseRoom, ROOM_SCOPES, type ChannelCode, type RoomKind } from '../domain/channel/channel.ts';
 import { joinMessage, leaveMessage, renewMessage } from '../domain/channel/channel-schemas.ts';
 import {
   CHANNEL_MESSAGES,
@@ -236,6 +236,16 @@ export class Session {
     if (checked.holder.projectId !== holder.projectId || checked.holder.actor !== holder.actor) {
       return refused('forbidden', null, 'The token is for another project or another user.');
     }
+    const needed = [...this.#rooms.keys()].flatMap((name) => parseRoom(name)?.kind ?? []);
+    const missing = needed
+      .map((kind) => ROOM_SCOPES[kind])
+      .find((one) => !checked.holder.scopes.includes(one));
+    if (missing)
+      return refused(
+        'forbidden',
+        null,
+        `The token lacks the scope ${missing} of a joined room. Leave the room.`,
+      );
     this.#claims = checked.claims;
     this.#waitForExpiry();
     return {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { listDeliveries, readSearchWords } from '../database/webhooks/deliveries.ts';
 import type { Notifications } from '../database/common/notifications.ts';
+import { ROOM_SCOPES } from '../domain/channel/channel.ts';
 import type { TokenHolder } from '../database/people/token-holders.ts';
 import {
   MANY_CHANGED,
@@ -174,5 +175,5 @@ export function createWebhookRooms(deps: Dependencies): RoomOpener {
 }
 
 function canSee({ scopes }: TokenHolder): boolean {
-  return scopes.includes('webhooks:read');
+  return scopes.includes(ROOM_SCOPES.webhook);
 }

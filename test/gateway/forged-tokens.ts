@@ -16,6 +16,8 @@ export function tokenForger(good: string, key: Buffer) {
     /** Returns a valid token that expires in `lifetime` seconds; one below 0 has expired. */
     endingIn: (lifetime: number) =>
       signed(header, { ...payload, iat: seconds() - 1_000, exp: seconds() + lifetime }),
+    /** Returns a valid token with only this scope. */
+    limitedTo: (scope: string) => signed(header, { ...payload, scope }),
     /** Tokens that must be rejected. */
     bad: {
       'no token': null,

@@ -266,7 +266,7 @@ describe('the channel', function () {
         await Promise.all(connected.map((speaker) => speaker.close()));
       });
 
-      it('rejects a renewal with an invalid token or one of another project or principal', async () => {
+      it('rejects a renewal with an invalid token, or one of another project, of another principal or without a needed scope', async () => {
         const speaker = await open(url, token);
         const renew = (fresh: unknown) => speaker.ask('renew', { token: fresh });
         assert.equal((await renew('x')).code, 'token_invalid');
@@ -274,6 +274,10 @@ describe('the channel', function () {
         assert.equal((await renew(forger.endingIn(-1))).code, 'token_expired');
         assert.equal((await renew(await newToken(await addWorkspace(world)))).code, 'forbidden');
         assert.equal((await renew(7)).code, 'invalid_message');
+        const { json } = await world.submit();
+        await speaker.ask('join', { room: json.websocket_room });
+        const without = await renew(forger.limitedTo('webhooks:read'));
+        assert.deepEqual([without.code, without.message?.includes('tasks:read')], ['forbidden', true]);
         const from = Date.now();
         const renewed = await renew(forger.endingIn(300));
         assert.equal(renewed.ok, true);

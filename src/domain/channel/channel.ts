@@ -1,4 +1,5 @@
 import type { FailureKind } from '../common/failure-kinds.ts';
+import type { Scope } from '../people/access.ts';
 import type { FeedEvent } from '../tasks/feed-events.ts';
 
 /** Vocabulary of the live channel (docs/channel.md): rooms, messages, problem codes. */
@@ -8,6 +9,11 @@ export const CHANNEL_PATH = '/ws';
 
 export const ROOM_KINDS = ['workflow', 'webhook'] as const;
 export type RoomKind = (typeof ROOM_KINDS)[number];
+/** The scope that a room requires. */
+export const ROOM_SCOPES = {
+  workflow: 'tasks:read',
+  webhook: 'webhooks:read',
+} as const satisfies Record<RoomKind, Scope>;
 export type Room = { kind: RoomKind; id: string };
 
 const ROOM = /^(workflow|webhook):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
