@@ -27,8 +27,11 @@ type OutputHandlers = {
 
 /** Time between SIGTERM and SIGKILL, in milliseconds. */
 const GRACE_MS = 2_000;
-/** Longest accepted line, in characters. */
+/** Time after the exit of a program in which its last output is read, in milliseconds. */
+const LAST_OUTPUT_MS = 1_000;
+/** Longest accepted line, in bytes. */
 export const LONGEST_LINE = 4_194_304;
+const LINE_FEED = 10;
 /** Longest line of standard error that is passed on, in characters. */
 const MAX_DIAGNOSTIC = 2_000;
 /** Environment variables that every program gets. */
@@ -87,8 +90,11 @@ export function startProgram(
       if (child.pid === undefined) resolve({ code: null, signal: null, fault });
     });
     child.once('close', (code, signal) => resolve({ code, signal, fault }));
-    // Its children may keep its output open. It counts as ended anyway.
-    child.once('exit', () => setTimeout(() => killGroup(child, 'SIGKILL'), 100).unref());
+    // Its children may keep its output open, also those that have left its group. It counts as ended anyway.
+    child.once('exit', () => {
+      setTimeout(() => killGroup(child, 'SIGKILL'), 100).unref();
+      setTimeout(() => closeOutput(child), LAST_OUTPUT_MS).unref();
+    });
   });
   // Writing to an ended program fails; `ended` reports its end.
   child.stdin.on('error', () => {});
@@ -114,23 +120,72 @@ function notFound({ command }: Program): string {
   return `program not found: ${command}`;
 }
 
+function closeOutput({ stdout, stderr }: ChildProcessWithoutNullStreams): void {
+  stdout.destroy();
+  stderr.destroy();
+}
+
 /** Passes its output on line by line. Gives up on a program whose line is too long. */
 function listen(
   child: ChildProcessWithoutNullStreams,
   { onLine, onDiagnostic }: OutputHandlers,
   giveUp: (sentence: string) => void,
 ): void {
-  let length = 0;
-  child.stdout.on('data', (chunk: Buffer) => {
-    const lastEnd = chunk.lastIndexOf(10);
-    length = lastEnd === -1 ? length + chunk.length : chunk.length - lastEnd - 1;
-    if (length > LONGEST_LINE) giveUp(`it wrote a line longer than ${LONGEST_LINE} bytes`);
-  });
-  createInterface({ input: child.stdout, crlfDelay: Infinity }).on('line', onLine);
+  const output = createLineReader(onLine, () => giveUp(`it wrote a line longer than ${LONGEST_LINE} bytes`));
+  child.stdout.on('data', output.add).once('end', output.end).once('close', output.end);
   const beginnings = child.stderr.setEncoding('utf8').pipe(createLineCutter(MAX_DIAGNOSTIC));
   createInterface({ input: beginnings, crlfDelay: Infinity }).on('line', (line) =>
     onDiagnostic(truncate(line, MAX_DIAGNOSTIC)),
   );
+}
+
+/**
+ * Splits the output of a program at line feeds only. Node's `readline` also splits at U+2028 and U+2029, which JSON may
+ * contain unescaped.
+ */
+function createLineReader(onLine: (line: string) => void, onTooLong: () => void) {
+  /** The first `length` bytes are the beginning of a line. */
+  let begun = Buffer.alloc(0);
+  let length = 0;
+  let isOver = false;
+  const keep = (bytes: Buffer) => {
+    if (length + bytes.length > begun.length) {
+      const longer = Buffer.allocUnsafe(Math.max(2 * begun.length, length + bytes.length));
+      begun.copy(longer, 0, 0, length);
+      begun = longer;
+    }
+    length += bytes.copy(begun, length);
+  };
+  const pass = () => {
+    const line = begun.toString('utf8', 0, length);
+    begun = Buffer.alloc(0);
+    length = 0;
+    onLine(line);
+  };
+  return {
+    add(chunk: Buffer): void {
+      let start = 0;
+      for (let end = chunk.indexOf(LINE_FEED); end !== -1 && !isOver; end = chunk.indexOf(LINE_FEED, start)) {
+        if (length === 0) onLine(chunk.toString('utf8', start, end));
+        else {
+          keep(chunk.subarray(start, end));
+          pass();
+        }
+        start = end + 1;
+      }
+      if (isOver) return;
+      keep(chunk.subarray(start));
+      if (length <= LONGEST_LINE) return;
+      isOver = true;
+      begun = Buffer.alloc(0);
+      length = 0;
+      onTooLong();
+    },
+    /** Passes the last line on if it has no line feed. */
+    end(): void {
+      if (length > 0) pass();
+    },
+  };
 }
 
 /** Creates a stream that passes at most `longest` characters of each line, so that a long line takes no memory. */

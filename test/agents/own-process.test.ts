@@ -30,3 +30,39 @@ describe('the standard error of a program', () => {
     );
   });
 });
+
+describe('the output of a program', () => {
+  const linesOf = async (script: string): Promise<string[]> => {
+    const lines: string[] = [];
+    const handlers = { onLine: (line: string) => void lines.push(line), onDiagnostic: () => {} };
+    const { ended } = startProgram(
+      { command: process.execPath, args: ['-e', script] },
+      {},
+      handlers,
+      NO_ISOLATION,
+    );
+    await ended;
+    return lines;
+  };
+
+  it('is split at line feeds only, wherever the pieces end, and read as UTF-8', async () => {
+    const lines = await linesOf(`
+      const { stdout } = process;
+      stdout.write('{"a":"\\u2028\\u2029"}\\n\\r\\n');
+      const bytes = Buffer.from('é'.repeat(100_000) + '\\n');
+      stdout.write(bytes.subarray(0, 70_001));
+      const rest = Buffer.concat([bytes.subarray(70_001), Buffer.from([0xff]), Buffer.from('end')]);
+      setTimeout(() => stdout.write(rest), 50);
+    `);
+    assert.deepEqual(lines, ['{"a":"\u2028\u2029"}', '\r', 'é'.repeat(100_000), '\ufffdend']);
+  });
+
+  it('does not have to be closed by a process that has left the group of the program', async () => {
+    const [pid] = await linesOf(`
+      const { spawn } = require('node:child_process');
+      const left = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 600_000)'], { detached: true, stdio: 'inherit' });
+      process.stdout.write(String(left.pid), () => process.exit());
+    `);
+    process.kill(Number(pid), 'SIGKILL');
+  });
+});
