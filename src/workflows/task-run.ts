@@ -167,8 +167,11 @@ async function startPlanning(
   }
   const hasWaited = stage !== null || Boolean(startMs) || state.isPaused;
   await untilOrContinue(run, () => !state.isPaused, stageOf);
+  // Otherwise the run starts with its workflow, before all its pauses.
+  const isPausedBefore = hasWaited && state.pausedMs > 0 && patched('pauses-before-the-start');
   // A first workflow task that is repeated after a crash has a later clock. The start time stays.
-  state.begin(hasWaited ? Date.now() : workflowInfo().startTime.getTime());
+  const startedAt = hasWaited ? Date.now() : workflowInfo().startTime.getTime();
+  state.begin(startedAt, isPausedBefore ? state.pausedMs : 0);
   const planning = await recorder.recordWith((change) => planRun(change, planningOf(input)));
   if (planning === null) return null;
   run.callsBackAtOnce = planning.callsBackAtOnce === true;

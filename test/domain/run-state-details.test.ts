@@ -309,6 +309,22 @@ describe('the active time of a run', () => {
     state.continue({ by: 'x' }, at(1_000));
     assert.equal(state.activeMs(at(1_100)), 600);
   });
+
+  it('contains nothing of pauses before its start, also after it continues from its memory', () => {
+    const state = new RunState(CREATED);
+    state.pause({ by: 'x' }, at(100));
+    state.continue({ by: 'x' }, at(400));
+    assert.equal(state.pausedMs, 300);
+    state.begin(at(500), state.pausedMs);
+    state.pause({ by: 'x' }, at(600));
+    state.continue({ by: 'x' }, at(650));
+    assert.equal(state.activeMs(at(700)), 150);
+    const change = state.takeChange();
+    assert.ok(change);
+    const view = { ...change.view, last_seq: 1 };
+    const later = new RunState(CREATED, { view, plan: null, memory: state.memory() });
+    assert.equal(later.activeMs(at(700)), 150);
+  });
 });
 
 describe('a run that starts', () => {

@@ -26,6 +26,7 @@ const done = async ({ step }: StepWork): Promise<StepOutcome> => ({
 /** Long times, on a server that skips to the next timer. */
 describe('a run over many hours', function () {
   const environment = useTimeSkipping();
+  const isPaused = ({ state }: RunView) => state === 'paused';
   const play = (scenario: SkippedPlay) => playSkipping(environment, AGENTS, scenario);
 
   it('waits between the attempts of a step by the retry policy', async () => {
@@ -55,6 +56,25 @@ describe('a run over many hours', function () {
     assert.equal(entriesOf(changes, 'step.started').length, 3);
   });
 
+  it('has no more time if it was paused before its start', async () => {
+    const changes = await play({
+      taskType: 'chore',
+      rehearsal: { start_ms: HOUR },
+      async during(run) {
+        await run.handle.signal(pauseSignal, me);
+        await run.becomes('paused', isPaused);
+        await run.pass(30 * HOUR);
+        await run.handle.signal(continueSignal, me);
+      },
+    });
+    const end = changes.at(-1)?.view;
+    assert.equal(end?.errors[0]?.code, 'run_timed_out');
+    assert.deepEqual(
+      [end?.duration_ms, end?.paused_ms].map((ms) => Math.round((ms ?? 0) / HOUR)),
+      [24, 30],
+    );
+  });
+
   it('counts from the first execution of a run that continues as a new one while it rests', async () => {
     let handle: WorkflowHandle | undefined;
     const changes = await play({
@@ -71,7 +91,6 @@ describe('a run over many hours', function () {
     assert.ok(events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId);
   });
 
-  const isPaused = ({ state }: RunView) => state === 'paused';
   const moves = (changes: Awaited<ReturnType<typeof play>>) =>
     entriesOf(changes, 'state.changed').map(({ data }) => `${String(data['from'])} → ${String(data['to'])}`);
 

@@ -40,6 +40,8 @@ export type RunMemory = {
   results: [string, string][];
   artifacts: RunArtifact[];
   enginePauses: string[];
+  /** See {@link RunState.begin}. Absent in runs without such pauses. */
+  pausedBeforeStartMs?: number;
   questions: { number: number; stepId: string; text: string }[];
   asked: number;
 };
@@ -81,6 +83,7 @@ export class RunState {
   /** Unanswered questions in the order they were asked. The first one may be shown already. */
   #questions: { number: number; stepId: string; text: string }[] = [];
   #asked = 0;
+  #pausedBeforeStartMs = 0;
   readonly #createdAt: number;
 
   /** Creates the state of a new run, or continues from what was `recorded`. */
@@ -93,6 +96,7 @@ export class RunState {
     if (plan) this.#rememberBackends(plan);
     this.#changes = memory.changes;
     this.#asked = memory.asked;
+    this.#pausedBeforeStartMs = memory.pausedBeforeStartMs ?? 0;
     this.#questions = [...memory.questions];
     for (const [id, text] of memory.results) this.#results.set(id, text);
     for (const artifact of memory.artifacts) this.#artifacts.set(artifact.name, artifact);
@@ -111,6 +115,7 @@ export class RunState {
       results: [...this.#results],
       artifacts: [...this.#artifacts.values()],
       enginePauses: [...this.#enginePauses].slice(-REMEMBERED_ENGINE_PAUSES),
+      ...(this.#pausedBeforeStartMs > 0 ? { pausedBeforeStartMs: this.#pausedBeforeStartMs } : {}),
       questions: [...this.#questions],
       asked: this.#asked,
     };
@@ -118,6 +123,11 @@ export class RunState {
 
   get isPaused(): boolean {
     return this.#view.state === 'paused';
+  }
+
+  /** The milliseconds of all pauses that are over. */
+  get pausedMs(): number {
+    return this.#view.paused_ms;
   }
 
   get hasEnded(): boolean {
@@ -139,18 +149,20 @@ export class RunState {
     return storableCopy({ view: this.#view, entries, ...(plan ? { plan } : {}) });
   }
 
-  /** Returns the milliseconds since the run started, without paused time. */
+  /** Returns the milliseconds since the run started, without the paused time since then. */
   activeMs(now: number): number {
     const started = this.#view.started_at;
     if (started === null) return 0;
     const pausedNow = this.#view.paused_at === null ? 0 : now - Date.parse(this.#view.paused_at);
-    return now - Date.parse(started) - this.#view.paused_ms - pausedNow;
+    const pausedBefore = this.#view.paused_ms - this.#pausedBeforeStartMs;
+    return now - Date.parse(started) - pausedBefore - pausedNow;
   }
 
-  /** Starts the run: `initializing` → `planning`. */
-  begin(now: number): void {
+  /** Starts the run: `initializing` → `planning`. `pausedBeforeMs`: the milliseconds of pauses before `now`. */
+  begin(now: number, pausedBeforeMs = 0): void {
     if (!this.#transition('runner_started', now, {})) return;
     this.#view.started_at = iso(Math.max(now, this.#createdAt));
+    this.#pausedBeforeStartMs = pausedBeforeMs;
   }
 
   /** Sets the plan: `planning` → `executing`, with its steps, including kept ones. */
