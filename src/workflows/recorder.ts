@@ -216,9 +216,17 @@ export class Recorder {
     }
   }
 
+  /** Writes the end that was recorded without this workflow to the search attributes. */
+  showRecordedEnd(): void {
+    if (this.endedAs !== null) this.#writeToAttributes(this.endedAs);
+  }
+
   #updateSearchAttributes(): void {
-    const { state } = this.shown;
-    if (!this.#identity || this.isGone || state === this.#stateInAttribute) return;
+    if (!this.isGone) this.#writeToAttributes(this.shown.state);
+  }
+
+  #writeToAttributes(state: TaskState): void {
+    if (!this.#identity || state === this.#stateInAttribute) return;
     const isFirst = this.#stateInAttribute === null;
     this.#engine.upsertSearchAttributes([
       ...(isFirst ? this.#identity : []),

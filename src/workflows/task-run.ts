@@ -72,6 +72,7 @@ export async function taskRun(
 async function endAsRecorded({ input, recorder }: Run): Promise<{ state: TaskState }> {
   const { endedAs, shown } = recorder;
   if (endedAs === null || !patched('ends-as-recorded')) return { state: shown.state };
+  if (patched('shows-the-recorded-end')) recorder.showRecordedEnd();
   if (isReportedByCallback(endedAs) && input.hasCallback)
     await CancellationScope.nonCancellable(() => sendCallbackOf(input.executionId));
   if (endedAs === 'failed') throw ApplicationFailure.nonRetryable('the run failed', 'RunFailed');

@@ -296,6 +296,17 @@ describe('the recorder of a run', () => {
     assert.equal(await recorder.recordWith(() => assert.fail('it works on a run that is gone')), null);
     assert.equal(await recorder.recordEndWith(() => assert.fail('it works on a run that is gone')), null);
   });
+
+  it('writes the end that something else has recorded to the search attributes', async () => {
+    const { engine, state, recorder } = setUp();
+    await recorder.flush();
+    engine.outcome = () => GONE;
+    state.begin(CREATED);
+    await recorder.flush();
+    assert.equal(engine.attributes.length, 1);
+    recorder.showRecordedEnd();
+    assert.deepEqual(engine.attributes[1], ['BatonState=cancelled']);
+  });
 });
 
 describe('work that records the change of a run with its own', () => {

@@ -91,15 +91,29 @@ describe('a run', function () {
     assert.deepEqual([await status(good), await status(bad)], ['COMPLETED', 'FAILED']);
   });
 
+  const attributesOf = async (id: string) => {
+    const { typedSearchAttributes } = await runs.client.workflow.getHandle(id).describe();
+    return Object.fromEntries(typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
+  };
+
+  it('shows an end in its search attributes that was recorded without its workflow', async () => {
+    const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 300 } });
+    await runs.reaches(id, 'executing');
+    // As after an outage in which Temporal lost the workflow task that recorded the end.
+    await runs.database.em
+      .fork()
+      .execute(`update task_runs set state = 'escalated', completed_at = now() where id = ?`, [id]);
+    assert.deepEqual(await runs.client.workflow.getHandle(id).result(), { state: 'escalated' });
+    assert.equal((await attributesOf(id))['BatonState'], 'escalated');
+  });
+
   it('has search attributes, a summary and descriptions of its signals in Temporal', async () => {
     const id = await runs.submit({ taskType: 'chore' });
     await runs.reaches(id, 'completed');
     await runs.client.workflow.getHandle(id).result();
     const description = await runs.client.workflow.getHandle(id).describe();
     assert.equal(await description.staticSummary(), 'A test');
-    const attributes = Object.fromEntries(
-      description.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]),
-    );
+    const attributes = await attributesOf(id);
     assert.equal(attributes['BatonState'], 'completed');
     assert.equal(attributes['BatonTaskType'], 'chore');
     assert.equal(attributes['BatonProject'], runs.installation.project_id);
