@@ -22,6 +22,7 @@ export type Key = {
   expires_at: string | null;
   last_used_at: string | null;
   revoked_at: string | null;
+  replaced_by: string | null;
 };
 type NewKey = Key & { key: string };
 type ListOptions = Paging & { project?: string; createdBy?: string; active?: true };
@@ -126,7 +127,7 @@ export function describeKeys(keys: readonly Key[]): string {
     key.last_used_at,
     creatorOf(key),
     key.revoked_at ?? key.expires_at,
-    key.revoked_at === null ? '' : 'revoked',
+    key.revoked_at !== null ? 'revoked' : key.replaced_by !== null ? 'replaced' : '',
   ]);
   return table(['KEY', 'PREFIX', 'NAME', 'SCOPES', 'LAST USED', 'CREATED BY', 'EXPIRES', ''], rows);
 }

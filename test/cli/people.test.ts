@@ -74,6 +74,9 @@ describe('the command line for people', () => {
     const { stdout } = await cli.run(['key', 'list']);
     assert.match(stdout, /^KEY +PREFIX/);
     assert.doesNotMatch(stdout, new RegExp(created.key));
+    assert.match(stdout, new RegExp(`^${created.id} .*replaced`, 'm'));
+    await cli.run(['key', 'revoke', created.id]);
+    assert.equal((await asKey(created.key)).code, 5, 'a replaced key can be revoked during the overlap');
   });
 
   it('creates and lists projects, and requires --project if there are several', async () => {

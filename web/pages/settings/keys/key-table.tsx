@@ -16,11 +16,13 @@ import { keysQuery, keyStatus, type Key } from './queries.ts';
 /** The default overlap of a rotated key in hours. */
 const OVERLAP_HOURS = 24;
 
-/** The table of keys. Active keys can be rotated and revoked. */
+type Action = 'rotate' | 'revoke';
+
+/** The table of keys. Active keys can be rotated and revoked, replaced ones can be revoked while they are valid. */
 export function KeyTable({ keys }: { keys: readonly Key[] }) {
   const now = useNow();
   const { nameOf } = useProjects();
-  const [dialog, setDialog] = useState<{ key: Key; action: 'revoke' | 'rotate' } | null>(null);
+  const [dialog, setDialog] = useState<{ key: Key; action: Action } | null>(null);
   return (
     <>
       <DataTable
@@ -46,24 +48,7 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
               <KeyStatus keyRow={key} now={now} />
             </td>
             <td>
-              {keyStatus(key, now) === 'active' ? (
-                <Group gap="xs" wrap="nowrap">
-                  <Button
-                    size="compact-sm"
-                    variant="default"
-                    onClick={() => setDialog({ key, action: 'rotate' })}
-                  >
-                    Rotate…
-                  </Button>
-                  <Button
-                    size="compact-sm"
-                    variant="default"
-                    onClick={() => setDialog({ key, action: 'revoke' })}
-                  >
-                    Revoke…
-                  </Button>
-                </Group>
-              ) : null}
+              <KeyActions status={keyStatus(key, now)} onAction={(action) => setDialog({ key, action })} />
             </td>
           </tr>
         ))}
@@ -71,6 +56,28 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
       {dialog?.action === 'revoke' ? <Revoke apiKey={dialog.key} onClose={() => setDialog(null)} /> : null}
       {dialog?.action === 'rotate' ? <Rotate apiKey={dialog.key} onClose={() => setDialog(null)} /> : null}
     </>
+  );
+}
+
+function KeyActions({
+  status,
+  onAction,
+}: {
+  status: ReturnType<typeof keyStatus>;
+  onAction: (action: Action) => void;
+}) {
+  if (status !== 'active' && status !== 'replaced') return null;
+  return (
+    <Group gap="xs" wrap="nowrap">
+      {status === 'active' ? (
+        <Button size="compact-sm" variant="default" onClick={() => onAction('rotate')}>
+          Rotate…
+        </Button>
+      ) : null}
+      <Button size="compact-sm" variant="default" onClick={() => onAction('revoke')}>
+        Revoke…
+      </Button>
+    </Group>
   );
 }
 
