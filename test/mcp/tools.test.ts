@@ -134,8 +134,17 @@ for (const protocol of PROTOCOLS) {
     });
 
     it('return the secret of a callback only if there is a callback', async () => {
-      const withCallback = await submit({}, { callback_url: 'https://example.com/done' });
-      assert.match(withCallback.callback_secret, /^[0-9a-f]{64}$/);
+      for (const callback_url of [undefined, 'https://example.com/done']) {
+        const task = await submit({ step_ms: 60_000 }, callback_url === undefined ? {} : { callback_url });
+        await call(client, 'cancel_task', { execution_id: task.execution_id });
+        const rerun = await call(client, 'rerun_task', { execution_id: task.execution_id });
+        await call(client, 'cancel_task', { execution_id: rerun.execution_id });
+        assert.equal(rerun.callback_url, callback_url ?? null);
+        for (const { callback_secret: secret } of [task, rerun]) {
+          if (callback_url === undefined) assert.equal(secret, undefined);
+          else assert.match(secret, /^[0-9a-f]{64}$/);
+        }
+      }
     });
 
     it('send an event, and find and retry its delivery', async () => {

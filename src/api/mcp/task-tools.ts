@@ -35,11 +35,7 @@ export const taskTools: readonly Tool[] = [
       of: ({ projectId }) => (projectId === null ? {} : { project_id: projectId }),
     },
     output: submitted.partial({ callback_secret: true }),
-    present: ({ body }, { args }) => {
-      const { callback_secret: secret, ...handle } = body as z.output<typeof submitted>;
-      // Without a callback, nobody needs its secret, and it does not belong in a conversation.
-      return contentOf(args['callback_url'] === undefined ? handle : { ...handle, callback_secret: secret });
-    },
+    present: ({ body }, { args }) => contentOf(withNeededSecret(body, args['callback_url'])),
   },
   {
     name: 'get_task',
@@ -94,8 +90,9 @@ export const taskTools: readonly Tool[] = [
     hints: { ...ADDS, openWorldHint: true },
     operation: 'rerunTask',
     extra: idempotent,
-    // The final result of a client that follows the task is the detail of the run, which has no secret.
-    output: rerun.partial({ callback_secret: true }),
+    // The final result of a client that follows the task is the detail of the run, which has neither.
+    output: rerun.partial({ callback_secret: true, callback_url: true }),
+    present: ({ body }) => contentOf(withNeededSecret(body, (body as z.output<typeof rerun>).callback_url)),
   },
   {
     name: 'list_artifacts',
@@ -119,6 +116,12 @@ export const taskTools: readonly Tool[] = [
     },
   },
 ];
+
+/** Returns a created run with its secret only if it has a callback: no other secret belongs in a conversation. */
+function withNeededSecret(body: unknown, callbackUrl: unknown): object {
+  const { callback_secret: secret, ...handle } = body as z.output<typeof submitted>;
+  return callbackUrl === undefined || callbackUrl === null ? handle : { ...handle, callback_secret: secret };
+}
 
 /** Reads the task until it has ended, is paused, or the time is over. */
 async function waitForTask({ route, args, extra, text, invoke, signal }: ToolCall): Promise<RouteResponse> {

@@ -66,7 +66,12 @@ export async function rerunTask(
   try {
     const store = (row: NewRun) => insertRerun(deps.database, row, kept);
     const taken = await acceptRun(deps, { run, secret: newSecret(), claim, store });
-    const body = { ...taken, rerun_of: earlier.id, rerun_from: ready.rerun_from ?? null };
+    const body = {
+      ...taken,
+      rerun_of: earlier.id,
+      rerun_from: ready.rerun_from ?? null,
+      callback_url: run.callback_url ?? null,
+    };
     return { status: 201, headers: { Location: taken.status_url }, body };
   } catch (error) {
     // The run was erased during this request.

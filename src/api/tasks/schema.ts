@@ -46,7 +46,14 @@ const rerunFrom = z
   .nullable()
   .describe('Step that the rerun starts from; null if the earlier run had no plan');
 export const rerun = submitted
-  .extend({ rerun_of: uuidOut.describe('The earlier run'), rerun_from: rerunFrom })
+  .extend({
+    rerun_of: uuidOut.describe('The earlier run'),
+    rerun_from: rerunFrom,
+    callback_url: z
+      .string()
+      .nullable()
+      .describe('URL of the callback, the same as that of the earlier run; null: no callback is sent'),
+  })
   .meta({ id: 'TaskRerun' });
 
 const callbackStatus = z.enum(CALLBACK_STATUSES);
