@@ -73,7 +73,7 @@ export function createApp(deps: Dependencies): Koa {
   app.use(errorResponses(deps.log));
   app.use(createCodecServer(deps));
   app.use(createResourceMetadata({ ...deps, ...gate }));
-  app.use(createMcpEndpoint({ ...deps, ...gate, routes }));
+  app.use(createMcpEndpoint({ ...deps, ...gate, routes, limits }));
   app.use(createA2aMiddleware({ ...deps, ...gate, limits }));
   app.use(createDocsPages(deps, routes));
   app.use(createScreens({ folder: deps.screensFolder, baseUrl: deps.baseUrl }));

@@ -85,6 +85,9 @@ describe('subscriptions to resources', () => {
       Array.from({ length: MAX_EVENT_STREAMS }, () => client.listen({ resourceSubscriptions: [uri] })),
     );
     await assert.rejects(client.listen({ resourceSubscriptions: [uri] }), /429|100 open/);
+    const headers = { Accept: 'text/event-stream' };
+    const stream = await world.send('GET', `/api/v1/tasks/${id}/events`, { headers });
+    assert.equal(stream.status, 429, 'streams of all protocols count together');
     await open[0]?.close();
     await eventually('another one is accepted', async () => {
       const next = await client.listen({ resourceSubscriptions: [uri] }).catch(() => null);

@@ -9,10 +9,10 @@ import { readText } from '../http/body.ts';
 import type { Caller } from '../http/caller.ts';
 import { asProblem, logFailure } from '../http/error-responses.ts';
 import { createInvoke } from '../http/invoke.ts';
-import { createStreamLimit } from '../http/open-streams.ts';
 import { Problem, problemBody } from '../http/problem.ts';
 import type { RequestState } from '../http/request-state.ts';
 import type { Route, RouteResponse } from '../http/route.ts';
+import type { TaskLimits } from '../tasks/task-limits.ts';
 import type { Exchange } from './exchange.ts';
 import type { FeedDependencies } from './subscriptions.ts';
 import { challengeHeaders } from './resource-metadata.ts';
@@ -33,14 +33,15 @@ type Dependencies = Gate &
   FeedDependencies & {
     routes: readonly Route[];
     baseUrl: string;
+    limits: Pick<TaskLimits, 'streams'>;
     tokenIssuer: string | null;
     log: Logger;
     stopping: AbortSignal;
     onResponse?: ((route: Route, answer: RouteResponse) => void) | undefined;
   };
 
-/** The implementation, and the limit of open subscriptions. */
-type Loading = { load: () => Promise<Exchange>; streams: ReturnType<typeof createStreamLimit> };
+/** The implementation. */
+type Loading = { load: () => Promise<Exchange> };
 
 /** A body: its text, and its value if it is JSON. */
 type Body = { text: string; value: unknown };
@@ -50,12 +51,11 @@ export function createMcpEndpoint(deps: Dependencies): Middleware {
   // Loaded for the first caller: a service that nobody calls over this protocol does not need the memory.
   let loaded: Promise<Exchange> | null = null;
   const load = () => (loaded ??= loadExchange(deps));
-  const streams = createStreamLimit();
   return async function serveMcp(context, next) {
     if (context.path !== PATH) return await next();
     (context.state as RequestState).route = PATH;
     try {
-      await serve({ ...deps, load, streams }, context);
+      await serve({ ...deps, load }, context);
     } catch (error) {
       refuse(deps, context, asProblem(error));
     }
@@ -94,7 +94,7 @@ async function serve(deps: Dependencies & Loading, context: Context): Promise<vo
   // In earlier versions, every response is a stream. It ends with the result.
   const { method } = (body?.value ?? {}) as { method?: unknown };
   const isLasting = method === 'subscriptions/listen';
-  await send(context, answer, (open) => (isLasting ? deps.streams.counted(caller, open) : open()));
+  await send(context, answer, (open) => (isLasting ? deps.limits.streams.counted(caller, open) : open()));
 }
 
 /** @throws Problem `forbidden` for a request from a page of another origin, which the protocol requires */
