@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { recordCall } from '../../src/database/agents/agent-calls.ts';
+import type { ServiceCheck } from '../../cli/agent-checks.ts';
+import { cliWith } from '../cli/cli-process.ts';
 import { addPerson } from '../support/people.ts';
 import { useOwnWorld } from '../support/world.ts';
 
@@ -23,7 +25,7 @@ teams:
   chore: [{ step: one, agent: idle }]
 `;
 
-describe('GET /api/v1/agents', function () {
+describe('the agents of a service', function () {
   const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
   const file = join(folder, 'agents.yml');
   writeFileSync(file, CATALOGUE);
@@ -109,6 +111,32 @@ describe('GET /api/v1/agents', function () {
         null,
       ],
     );
+  });
+
+  it('are listed by `baton agents check`, untested if they have other settings there', async () => {
+    const cli = cliWith({ BATON_URL: world.api.url, BATON_API_KEY: world.installation.api_key });
+    try {
+      const { stdout } = await cli.run(['agents', 'check', '--json']);
+      const { data } = JSON.parse(stdout) as { data: ServiceCheck[] };
+      assert.deepEqual(
+        data.map(({ agent, backend, by, tested }) => [agent, backend, by, tested]),
+        [
+          ['ada', 'model', 'openai/gpt-5.2', false],
+          ['scout', 'a2a', null, false],
+          ['prog', 'command', null, false],
+          ['idle', 'rehearsal', null, true],
+        ],
+      );
+      const shown = await cli.run(['agents', 'check']);
+      assert.match(shown.stdout, /^ada +model +openai\/gpt-5.2 +(not called yet|✘ last call 2026)/m);
+      assert.match(shown.stdout, /^Not tested: ada, scout, prog\. /m);
+      const unreachable = { BATON_URL: 'http://127.0.0.1:9' };
+      const alone = await cli.run(['agents', 'check'], { env: unreachable });
+      assert.match(alone.stderr, /^The service did not list its agents: /m);
+      assert.match(alone.stdout, /^architect +rehearsal/m);
+    } finally {
+      await cli.cleanUp();
+    }
   });
 
   it('returns 401 without credentials', async () => {
