@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, MCPTransport } from '@ai-sdk/mcp';
 import type { Isolation } from './isolation.ts';
 import { startProgram, type Program, type ProgramEnd, type RunningProgram } from './own-process.ts';
+import { withTrace, type CurrentTrace } from './request-trace.ts';
 import { truncate } from '../domain/common/text.ts';
 
 export type StdioTransport = MCPTransport & {
@@ -16,7 +17,11 @@ export type StdioTransport = MCPTransport & {
  */
 export function createStdioTransport(
   program: Program,
-  { env, isolation }: { env: Record<string, string>; isolation: Isolation },
+  {
+    env,
+    isolation,
+    traceparent,
+  }: { env: Record<string, string>; isolation: Isolation; traceparent: CurrentTrace },
   onDiagnostic: (line: string) => void,
 ): StdioTransport {
   let running: RunningProgram | null = null;
@@ -66,7 +71,7 @@ export function createStdioTransport(
     async send(message, options) {
       if (running === null || end !== null) throw new Error('the server has ended');
       if (options?.signal) cancelOnAbort(message, options.signal);
-      running.send(JSON.stringify(message));
+      running.send(JSON.stringify(withTrace(message, traceparent())));
     },
     async close() {
       await running?.end();

@@ -1,6 +1,7 @@
 import { createMCPClient, type ListToolsResult, type MCPClient } from '@ai-sdk/mcp';
 import type { Isolation } from './isolation.ts';
 import { environmentOf } from './own-process.ts';
+import { tracingFetch, type CurrentTrace } from './request-trace.ts';
 import type { Environment } from './secrets.ts';
 import type { ToolServer } from './server-settings.ts';
 import { createStdioTransport } from './stdio-transport.ts';
@@ -22,6 +23,7 @@ type Dependencies = {
   environment: Environment;
   isolation: Isolation;
   fetch: typeof globalThis.fetch;
+  traceparent?: CurrentTrace;
   onDiagnostic(server: string, line: string): void;
 };
 
@@ -39,6 +41,7 @@ const MAX_PAGES = 20;
  * @throws Error with the reason, which may contain secrets
  */
 export async function connectToServer(server: ToolServer, deps: Dependencies): Promise<Connection> {
+  const { traceparent = () => null } = deps;
   const common = {
     clientName: 'baton',
     initializationOptions: { timeout: START_MS },
@@ -46,12 +49,14 @@ export async function connectToServer(server: ToolServer, deps: Dependencies): P
   };
   if (server.kind === 'http') {
     const headers = headersOf(server.headersEnv, deps.environment);
-    const transport = { type: 'http', url: server.url, headers, fetch: deps.fetch } as const;
+    const fetch = tracingFetch(deps.fetch, traceparent);
+    const transport = { type: 'http', url: server.url, headers, fetch } as const;
     const client = await createMCPClient({ ...common, transport: { ...transport, redirect: 'error' } });
     return { client, tools: null, endReason: () => null, close: () => client.close() };
   }
   const env = environmentOf(server.env, deps.environment);
-  const transport = createStdioTransport(server, { env, isolation: deps.isolation }, (line) =>
+  const { isolation } = deps;
+  const transport = createStdioTransport(server, { env, isolation, traceparent }, (line) =>
     deps.onDiagnostic(server.name, line),
   );
   try {

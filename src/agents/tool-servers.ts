@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@ai-sdk/mcp';
 import type { Isolation } from './isolation.ts';
+import type { CurrentTrace } from './request-trace.ts';
 import { secretsAmong, secretsIn, withoutSecrets, type Environment, type Secret } from './secrets.ts';
 import type { ToolServer } from './server-settings.ts';
 import { connectToServer, listAll, type Connection, type ServerTool } from './tool-connection.ts';
@@ -40,6 +41,8 @@ export type ToolServerDependencies = {
   isolation: Isolation;
   /** For servers at URLs. Rejects addresses that the address guard rejects. */
   fetch: typeof globalThis.fetch;
+  /** For requests to all servers. */
+  traceparent?: CurrentTrace;
   /** Called for each line that a server writes to standard error, without its secrets. */
   onDiagnostic(server: string, line: string): void;
 };

@@ -17,6 +17,7 @@ import type { Starter } from './starter.ts';
 import type { CompletedRequest } from './http/access-log.ts';
 import type { RouteResponse, Route } from './http/route.ts';
 import type { TraceRequest } from './http/trace-requests.ts';
+import type { TraceMessage } from './mcp/message-traces.ts';
 import type { OpenIdSignIn } from './account/openid/sign-in.ts';
 import type { PasswordAttempts } from './account/session/password-attempts.ts';
 
@@ -75,6 +76,8 @@ export type Dependencies = {
   onResponse?: (route: Route, answer: RouteResponse) => void;
   /** Handles each request in a trace; undefined if tracing is off. */
   traceRequest?: TraceRequest | undefined;
+  /** Handles each message of MCP in a trace; undefined if tracing is off. */
+  traceMessage?: TraceMessage | undefined;
   /** Called after each completed request. */
   onRequest?: ((answered: CompletedRequest) => void) | undefined;
   /** Called after events were accepted. */

@@ -40,6 +40,7 @@ import { createGroupStore } from './events/group-store.ts';
 import { createRunStarter } from './tasks/run-starter.ts';
 import { listen, urlOf } from '../runtime/http-server.ts';
 import { incomingTraces } from './http/trace-requests.ts';
+import { messageTraces } from './mcp/message-traces.ts';
 import { createOpenIdSignIn } from './account/openid/sign-in.ts';
 import { createPasswordAttempts } from './account/session/password-attempts.ts';
 
@@ -149,6 +150,7 @@ export async function bootstrap(
     stopping: stopping.signal,
     ...(telemetry.registry && createRequestMetrics(telemetry.registry)),
     traceRequest: incomingTraces(telemetry.tracing),
+    traceMessage: messageTraces(telemetry.tracing),
     ...extras,
   });
   observation.setReadiness(() =>

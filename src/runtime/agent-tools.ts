@@ -4,6 +4,7 @@ import { createToolActivities } from '../activities/agents/tools.ts';
 import type { Catalogue } from '../agents/catalogue.ts';
 import type { Isolation } from '../agents/isolation.ts';
 import { createToolServers } from '../agents/tool-servers.ts';
+import { createAgentTraces } from '../telemetry/gen-ai.ts';
 import { createModels, type Models } from '../agents/models.ts';
 import type { ModelSettings } from './configuration.ts';
 import type { Foundation } from './foundation.ts';
@@ -33,16 +34,18 @@ export function modelsOf(settings: ModelSettings): Models {
  * after each tool call.
  */
 export function createAgentTools(
-  { database, configuration, log }: Foundation,
+  { database, configuration, log, telemetry }: Foundation,
   { catalogue, isolation }: Programs,
   onCall: ((call: { failed: boolean }) => void) | undefined,
 ) {
   const { fetch, close } = guardedFetchOf(configuration);
+  const traces = createAgentTraces(telemetry.tracing);
   const servers = createToolServers({
     servers: catalogue.servers,
     environment: process.env,
     isolation,
     fetch,
+    traceparent: traces.traceparent,
     onDiagnostic: (server, line) => log.debug({ server }, line),
   });
   return {
@@ -51,6 +54,7 @@ export function createAgentTools(
       catalogue,
       servers,
       clock: () => new Date(),
+      traces,
       onCall,
       onFault: (agent, fault) => log.warn({ agent }, `tool unavailable: ${fault}`),
     }),
@@ -63,7 +67,7 @@ export function createAgentTools(
 
 /** Creates the agents of the catalogue that run at a URL or as a program. */
 export function createRemoteAgents(
-  { database, configuration, log }: Foundation,
+  { database, configuration, log, telemetry }: Foundation,
   { catalogue, isolation }: Programs,
 ) {
   const { fetch, close } = guardedFetchOf(configuration);
@@ -78,6 +82,7 @@ export function createRemoteAgents(
       isolation,
       fetch,
       clock,
+      traces: createAgentTraces(telemetry.tracing),
       onDiagnostic,
       leaveResult,
     }),

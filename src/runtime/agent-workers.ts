@@ -7,6 +7,7 @@ import { createRehearsalActivities } from '../activities/rehearse.ts';
 import { asksModels, hasPrograms, hasRemoteAgents, type Catalogue } from '../agents/catalogue.ts';
 import { createAgentTools, createRemoteAgents, modelsOf, type Programs } from './agent-tools.ts';
 import { createAgentMetrics } from '../telemetry/event-metrics.ts';
+import { createAgentTraces } from '../telemetry/gen-ai.ts';
 import type { Foundation } from './foundation.ts';
 import { NO_ISOLATION } from '../agents/isolation.ts';
 import { isolatePrograms, type ChosenIsolation } from './program-isolation.ts';
@@ -57,6 +58,7 @@ function openModels(foundation: Foundation, programs: Programs) {
   const { catalogue } = programs;
   const { database, configuration, telemetry } = foundation;
   const metrics = telemetry.registry && createAgentMetrics(telemetry.registry);
+  const traces = createAgentTraces(telemetry.tracing);
   const models = modelsOf(configuration.models);
   const tools = createAgentTools(foundation, programs, metrics?.onToolCall);
   const clock = () => new Date();
@@ -68,6 +70,7 @@ function openModels(foundation: Foundation, programs: Programs) {
         models,
         prices: catalogue.prices,
         clock,
+        traces,
         onCall: metrics?.onModelCall,
       }),
       ...createPlanningActivities({ database, catalogue }),

@@ -4,6 +4,7 @@ import type { ActivityInterceptors, ActivityInterceptorsFactory, InjectedSinks }
 import type { Context } from '@temporalio/activity';
 import { CALL_CONTEXT_OPTION } from '../domain/agents/agent-work.ts';
 import { UNTRACED, type Traces } from '../outbound/traces.ts';
+import { attributesOfWork } from '../telemetry/gen-ai.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import { TRACE_HEADER, type TraceSinks } from '../workflows/trace-interceptors.ts';
 
@@ -49,12 +50,16 @@ export function tracedWorker(tracing: Tracing | null): {
   const sinks: InjectedSinks<TraceSinks> = {
     traces: {
       ended: {
-        fn({ workflowType, workflowId, taskQueue }, { outcome, ...span }) {
+        fn({ workflowType, workflowId, taskQueue }, { outcome, asked, work, ...span }) {
           tracing.recordEnded({
             ...span,
             name: `workflow ${workflowType}`,
-            failure: outcome === 'completed' ? null : outcome,
-            attributes: { 'temporal.workflow_id': workflowId, 'temporal.task_queue': taskQueue },
+            failure: outcome === 'completed' ? (work?.failure ?? null) : outcome,
+            attributes: {
+              'temporal.workflow_id': workflowId,
+              'temporal.task_queue': taskQueue,
+              ...(asked ? attributesOfWork({ ...asked, usage: work?.usage ?? null }) : {}),
+            },
           });
         },
       },

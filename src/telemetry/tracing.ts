@@ -37,11 +37,14 @@ const KINDS = {
   internal: SpanKind.INTERNAL,
 } as const;
 
+/** What records the spans; with the version of OpenTelemetry's semantic conventions that names of attributes follow. */
+const SCOPE = { name: 'baton', schemaUrl: 'https://opentelemetry.io/schemas/1.41.0' };
+
 export type SpanPlan = {
   name: string;
   kind: keyof typeof KINDS;
   attributes?: Attributes;
-  /** The `traceparent` of a remote parent; default: the active span. */
+  /** The `traceparent` of a remote parent, in place of the active span, which the span then links to. */
   parent?: string | undefined;
 };
 
@@ -79,6 +82,8 @@ export type Tracing = {
   within<T>(traceparent: string | null, work: () => T): T;
   /** Returns the active context; null if there is none. */
   current(): TraceContext | null;
+  /** Returns the active context as a `traceparent`; null if there is none. */
+  traceparent(): string | null;
   recordEnded(span: EndedSpan): void;
   /** Sends the remaining spans. */
   close(): Promise<void>;
@@ -106,14 +111,15 @@ export function createTracing(
   }).merge(detectResources({ detectors: [envDetector] }));
   const processor = new BatchSpanProcessor(new OTLPTraceExporter());
   const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] });
-  const tracer = provider.getTracer('baton');
+  const tracer = provider.getTracer(SCOPE.name, undefined, { schemaUrl: SCOPE.schemaUrl });
   const active = new AsyncLocalStorage<ActiveContext>();
 
   function begin({ name, kind, attributes = {}, parent }: SpanPlan): Span {
     const now = active.getStore();
     const given = parent === undefined ? null : parseTraceparent(parent);
     const at = given ? remote(given) : (now?.at ?? null);
-    const links = now?.link ? [{ context: now.link }] : [];
+    const linked = [now?.link, given && now?.at].filter((one) => one !== null && one !== undefined);
+    const links = linked.map((one) => ({ context: one }));
     const context = at === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, at);
     return tracer.startSpan(name, { kind: KINDS[kind], attributes, links }, context);
   }
@@ -143,6 +149,10 @@ export function createTracing(
     current() {
       const now = active.getStore();
       return now ? contextOf(now.at) : null;
+    },
+    traceparent() {
+      const now = active.getStore();
+      return now ? traceparentOf(contextOf(now.at)) : null;
     },
     recordEnded: (span) => exportEnded(processor, resource, span),
     async close() {
@@ -206,7 +216,7 @@ function exportEnded(processor: SpanProcessor, resource: Resource, span: EndedSp
     events: [],
     ended: true,
     resource,
-    instrumentationScope: { name: 'baton' },
+    instrumentationScope: SCOPE,
     droppedAttributesCount: 0,
     droppedEventsCount: 0,
     droppedLinksCount: 0,

@@ -22,6 +22,7 @@ const misbehaving = { command: process.execPath, args: [MISBEHAVING] };
 describe('an MCP server of the catalogue', () => {
   const open: (() => unknown)[] = [];
   let diagnostics: string[] = [];
+  let traceparent: string | null = null;
 
   afterEach(async () => {
     for (const close of open.splice(0).toReversed()) await close();
@@ -45,6 +46,7 @@ describe('an MCP server of the catalogue', () => {
       environment: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
       isolation: NO_ISOLATION,
       fetch: guarded.fetch,
+      traceparent: () => traceparent,
       onDiagnostic: (_server, line) => diagnostics.push(line),
     });
     open.push(() => guarded.close());
@@ -53,6 +55,20 @@ describe('an MCP server of the catalogue', () => {
   }
   const call = async (servers: ToolServers, server: string, tool: string, input = {}, signal?: AbortSignal) =>
     textOfResult(await servers.call(server, tool, input, signal));
+
+  it('gets the trace of each call in `_meta`, if there is one', async () => {
+    const web = await startHttpMcpServer();
+    open.push(() => web.close());
+    const servers = serversOf({ bad: misbehaving, web: { url: web.url } });
+    const traces = [null, '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'];
+    for (const one of traces) {
+      traceparent = one;
+      assert.equal(await call(servers, 'bad', 'trace'), one ?? 'none');
+      await call(servers, 'web', 'add', { a: 1, b: 1 });
+    }
+    traceparent = null;
+    assert.deepEqual(web.traces, [undefined, traces[1]]);
+  });
 
   describe('on standard input and output', () => {
     it('is started once, at its first use', async () => {

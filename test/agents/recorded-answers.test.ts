@@ -5,6 +5,7 @@ import { createModelActivities } from '../../src/activities/agents/invoke-model.
 import { createToolActivities } from '../../src/activities/agents/tools.ts';
 import type { Models } from '../../src/agents/models.ts';
 import type { ToolServers } from '../../src/agents/tool-servers.ts';
+import { UNTRACED_AGENTS } from '../../src/domain/agents/agent-traces.ts';
 import { CALL_CONTEXT_OPTION, type CallKey, type ToolAnswer } from '../../src/domain/agents/agent-work.ts';
 import { quietRun } from '../gateway/quiet-runs.ts';
 import { useInstallation } from '../support/installation.ts';
@@ -33,7 +34,9 @@ describe('a call that is repeated as a new activity', () => {
     } as unknown as LanguageModelV4;
     const models = { get: () => model, withoutKeys: (text: string) => text } as unknown as Models;
     const { database } = fresh;
-    const { invokeModel } = createModelActivities({ database, models, prices: {}, clock: () => new Date() });
+    const clock = () => new Date();
+    const traces = UNTRACED_AGENTS;
+    const { invokeModel } = createModelActivities({ database, models, prices: {}, clock, traces });
     const ask = async (text: string) => {
       const context = { place, step: { name: 'one', agent: 'ada' }, callTimeMs: 60_000, isTold: false };
       const options = {
@@ -71,6 +74,7 @@ describe('a call that is repeated as a new activity', () => {
       } as never,
       servers,
       clock: () => new Date(),
+      traces: UNTRACED_AGENTS,
       onFault: () => {},
     });
     const call = async (input: unknown) => {

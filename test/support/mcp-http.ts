@@ -8,12 +8,18 @@ export type HttpMcpServer = {
   url: string;
   requests: number;
   authorizations: Set<string>;
+  /** The `traceparent` in `_meta` of each tool call; undefined without one. */
+  traces: unknown[];
   /** Invalidates every session, as a restart would. */
   forgetSessions(): void;
   close(): Promise<void>;
 };
 
-type Message = { id?: number; method: string; params?: { arguments?: { a: number; b: number } } };
+type Message = {
+  id?: number;
+  method: string;
+  params?: { arguments?: { a: number; b: number }; _meta?: { traceparent?: string } };
+};
 
 /** `refuse`: the text of a 401 for every request. */
 export async function startHttpMcpServer({ refuse }: { refuse?: string } = {}): Promise<HttpMcpServer> {
@@ -26,6 +32,7 @@ export async function startHttpMcpServer({ refuse }: { refuse?: string } = {}): 
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
     requests: 0,
     authorizations,
+    traces: [],
     forgetSessions: () => sessions.clear(),
     async close() {
       http.closeAllConnections();
@@ -51,6 +58,7 @@ export async function startHttpMcpServer({ refuse }: { refuse?: string } = {}): 
     }
     if (typeof session !== 'string' || !sessions.has(session)) return void response.writeHead(404).end();
     if (message.id === undefined) return void response.writeHead(202).end();
+    if (message.method === 'tools/call') server.traces.push(message.params?._meta?.traceparent);
     json(response, { id: message.id, result: resultOf(message) });
   }
 

@@ -2,11 +2,22 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-type Request = { id?: number; method: string; params?: { name?: string; requestId?: number } };
+type Request = { id?: number; method: string; params?: Params };
+type Params = { name?: string; requestId?: number; _meta?: { traceparent?: string } };
 
 const cancelledCalls: string[] = [];
 const calls = new Map<number, string>();
-const TOOLS = ['pid', 'crash', 'hang', 'freeze', 'chatter', 'tell_token', 'start_child', 'taken_back'];
+const TOOLS = [
+  'pid',
+  'crash',
+  'hang',
+  'freeze',
+  'chatter',
+  'tell_token',
+  'start_child',
+  'taken_back',
+  'trace',
+];
 
 const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
@@ -32,7 +43,9 @@ function handle({ id, method, params }: Request): void {
     }
     case 'tools/call':
       calls.set(id ?? -1, params?.name ?? '');
-      return call(params?.name ?? '', (text) => send({ id, result: { content: [{ type: 'text', text }] } }));
+      return call(params?.name ?? '', params?._meta?.traceparent, (text) =>
+        send({ id, result: { content: [{ type: 'text', text }] } }),
+      );
     case 'notifications/cancelled':
       return void cancelledCalls.push(calls.get(params?.requestId ?? -1) ?? '?');
     default:
@@ -40,8 +53,10 @@ function handle({ id, method, params }: Request): void {
   }
 }
 
-function call(name: string, answer: (text: string) => void): void {
+function call(name: string, traceparent: string | undefined, answer: (text: string) => void): void {
   switch (name) {
+    case 'trace':
+      return answer(traceparent ?? 'none');
     case 'pid':
       return answer(String(process.pid));
     case 'crash':

@@ -40,12 +40,17 @@ const PROTO = `
   message Status { string message = 2; int32 code = 3; }
   message KeyValue { string key = 1; AnyValue value = 2; }
   message AnyValue {
-    oneof value { string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4; }
+    oneof value {
+      string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4; Values array_value = 5;
+    }
   }
+  message Values { repeated AnyValue values = 1; }
 `;
 const Request = protobuf.parse(PROTO).root.lookupType('ExportTraceServiceRequest');
 
-type Pairs = { key: string; value: Record<string, unknown> }[];
+/** One of the fields of AnyValue. */
+type AnyValue = Record<string, unknown>;
+type Pairs = { key: string; value: AnyValue }[];
 type Decoded = {
   resourceSpans?: {
     resource?: { attributes?: Pairs };
@@ -112,7 +117,12 @@ function spansOf(body: Buffer): CollectedSpan[] {
 }
 
 function valuesOf(pairs: Pairs = []): Record<string, unknown> {
-  return Object.fromEntries(pairs.map(({ key, value }) => [key, Object.values(value)[0]]));
+  return Object.fromEntries(pairs.map(({ key, value }) => [key, plainValue(value)]));
+}
+
+function plainValue(any: AnyValue): unknown {
+  const { values } = (any['arrayValue'] ?? {}) as { values?: AnyValue[] };
+  return values ? values.map(plainValue) : Object.values(any)[0];
 }
 
 function hex(bytes: Buffer | undefined): string {

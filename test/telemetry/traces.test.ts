@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { teamText } from '../agents/model-world.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
-import { modelSettings, startModelServer, type ModelServer } from '../support/model-server.ts';
+import { startHttpMcpServer, type HttpMcpServer } from '../support/mcp-http.ts';
+import { modelSettings, startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
 import { type ReceivedRequest, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useWorld } from '../support/world.ts';
@@ -15,6 +16,7 @@ import { startObserved, WEBHOOK, type ObservedService } from './observed.ts';
 const PARTS = ['api', 'task-worker', 'delivery-worker'] as const;
 const SECRET = 'a-secret-of-the-webhook';
 const MODEL_KEY = 'a-key-of-the-models';
+const COMMAND_AGENT = join(import.meta.dirname, '../support/command-agent.ts');
 const MARKER = `words-that-stay-here-${randomBytes(8).toString('hex')}`;
 
 /** Creates a span of a caller, and the headers that contain it. */
@@ -24,7 +26,18 @@ function callersTrace() {
   return { traceId, spanId, headers: { traceparent: `00-${traceId}-${spanId}-01` } };
 }
 
+/** Ada has a model and a tool. Eve is a program. */
+const agentsText = (tools: HttpMcpServer) =>
+  teamText({
+    limits: '{}, tools: [small/add]',
+    chore: `{}, command: [${process.execPath}, ${COMMAND_AGENT}]`,
+    more: `servers: { small: { url: ${tools.url} } }`,
+  });
+
 const traceIdIn = ({ headers }: ReceivedRequest) => String(headers['traceparent']).split('-')[1];
+/** Returns the attributes of the conventions for generative AI. */
+const genAiOf = (attributes: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(attributes).filter(([name]) => name.startsWith('gen_ai.')));
 const spanIdIn = ({ headers }: ReceivedRequest) => String(headers['traceparent']).split('-')[2];
 
 for (const payloads of ['unencrypted', 'encrypted'] as const) {
@@ -34,12 +47,18 @@ for (const payloads of ['unencrypted', 'encrypted'] as const) {
     let service: ObservedService;
     let receiver: Receiver;
     let models: ModelServer;
+    let tools: HttpMcpServer;
     const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
 
     before(async () => {
       collector = await startCollector();
-      models = await startModelServer(() => ({ text: `Done: ${MARKER}` }));
-      writeFileSync(join(folder, 'agents.yml'), teamText());
+      models = await startModelServer((asked) =>
+        turnOf(asked) === 1
+          ? { calls: [{ name: 'small__add', arguments: { a: 1, b: 2 } }], tokens: [50, 7] }
+          : { text: `Done: ${MARKER}`, tokens: [60, 8] },
+      );
+      tools = await startHttpMcpServer();
+      writeFileSync(join(folder, 'agents.yml'), agentsText(tools));
       receiver = await startCallbackReceiver();
       service = await startObserved(
         {
@@ -57,11 +76,14 @@ for (const payloads of ['unencrypted', 'encrypted'] as const) {
         },
         PARTS,
       );
+      const webhook = { ...WEBHOOK, name: 'Traced', secret: SECRET, url: `${receiver.url}/hook/${MARKER}` };
+      assert.equal((await service.send('POST', '/api/v1/webhooks', webhook)).status, 201);
     });
     after(async () => {
       await service?.close();
       await receiver?.close();
       await models?.close();
+      await tools?.close();
       await collector?.close();
       rmSync(folder, { recursive: true });
     });
@@ -136,13 +158,6 @@ for (const payloads of ['unencrypted', 'encrypted'] as const) {
     it('connect an event with its delivery and a manual retry', async () => {
       const refused = receiver.requests.length;
       receiver.answering(500);
-      const made = await service.send('POST', '/api/v1/webhooks', {
-        ...WEBHOOK,
-        name: 'Traced',
-        secret: SECRET,
-        url: `${receiver.url}/hook/${MARKER}`,
-      });
-      assert.equal(made.status, 201);
       const caller = callersTrace();
       const event = { event: 'issue.created', data: { issue: { id: '1', title: MARKER } } };
       assert.equal((await service.send('POST', '/api/v1/events', event, caller.headers)).status, 202);
@@ -223,22 +238,131 @@ for (const payloads of ['unencrypted', 'encrypted'] as const) {
       }
     });
 
-    it('contain the model and the agent of each call', async () => {
+    /** Submits a task, and waits for the spans with these names. */
+    async function spansOfTask(task: object, names: string[]): Promise<(name: string) => CollectedSpan[]> {
       const caller = callersTrace();
-      const { project_id } = service.installation;
-      const task = { title: MARKER, description: MARKER, project_id, task_type: 'bug' };
-      const answer = await service.send('POST', '/api/v1/tasks', task, caller.headers);
-      const { execution_id: id } = (await answer.json()) as { execution_id: string };
-      const spans = await eventually('the workflow of the run has ended', () => {
-        const found = spansIn(caller.traceId);
-        return found.some(({ name }) => name === 'workflow taskRun') && found;
+      const body = { ...task, project_id: service.installation.project_id };
+      assert.equal((await service.send('POST', '/api/v1/tasks', body, caller.headers)).status, 201);
+      const named = (name: string) => spansIn(caller.traceId).filter((span) => span.name === name);
+      await eventually(`the spans ${names.join(', ')}`, () => names.every((name) => named(name).length > 0));
+      return named;
+    }
+
+    it('contain agents, models and tools by the conventions for generative AI', async () => {
+      const task = { title: MARKER, description: MARKER, task_type: 'bug' };
+      const expected = ['workflow agentStep', 'workflow taskRun', 'start taskRun', 'POST /api/v1/tasks'];
+      const named = await spansOfTask(task, ['execute_tool add', 'activity callTool', ...expected]);
+      const [agent] = named('workflow agentStep');
+      const model = { 'gen_ai.provider.name': 'openai-compatible', 'gen_ai.request.model': 'test' };
+      const { 'baton.execution_id': id, ...attributes } = agent?.attributes ?? {};
+      assert.deepEqual(genAiOf(attributes), {
+        ...model,
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.agent.name': 'ada',
+        'gen_ai.usage.input_tokens': 110,
+        'gen_ai.usage.output_tokens': 15,
       });
-      const call = spans.find(({ name }) => name === 'activity invokeModel');
+      const [call] = named('activity invokeModel');
       assert.deepEqual(
         ['baton.model', 'baton.agent', 'baton.execution_id'].map((name) => call?.attributes[name]),
         ['openai-compatible/test', 'ada', id],
       );
-      assert.ok(spans.some(({ name }) => name === 'workflow agentStep'));
+      const [chat, ...more] = named('chat test');
+      assert.ok(chat);
+      assert.equal(more.length, 1);
+      assert.equal(chat.kind, 'CLIENT');
+      const { 'gen_ai.response.id': response, ...shown } = genAiOf(chat.attributes);
+      assert.match(String(response), /^chatcmpl-/);
+      assert.deepEqual(shown, {
+        ...model,
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.agent.name': 'ada',
+        'gen_ai.response.model': 'test',
+        'gen_ai.response.finish_reasons': ['tool-calls'],
+        'gen_ai.usage.input_tokens': 50,
+        'gen_ai.usage.cache_read.input_tokens': 0,
+        'gen_ai.usage.output_tokens': 7,
+        'gen_ai.usage.reasoning.output_tokens': 0,
+      });
+      const all = spansIn(chat.traceId);
+      assert.deepEqual(upwards(all, chat), ['chat test', 'activity invokeModel', ...expected]);
+      const [tool] = named('execute_tool add');
+      assert.ok(tool);
+      assert.deepEqual(genAiOf(tool.attributes), {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.agent.name': 'ada',
+        'gen_ai.tool.name': 'add',
+      });
+      assert.equal(tools.traces.at(-1), `00-${tool.traceId}-${tool.spanId}-01`, 'sent in `_meta`');
+      assert.deepEqual(upwards(all, tool), ['execute_tool add', 'activity callTool', ...expected]);
+    });
+
+    it('contain agents that are programs', async () => {
+      const task = { title: 'tells', task_type: 'chore' };
+      const named = await spansOfTask(task, ['invoke_agent eve', 'activity runCommand']);
+      const [agent] = named('invoke_agent eve');
+      assert.equal(agent?.kind, 'INTERNAL');
+      assert.deepEqual(genAiOf(agent.attributes), {
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.agent.name': 'eve',
+        'gen_ai.provider.name': 'command',
+        'gen_ai.usage.input_tokens': 7,
+        'gen_ai.usage.output_tokens': 3,
+      });
+      assert.equal(agent.parentSpanId, named('activity runCommand')[0]?.spanId);
+    });
+
+    it('continue the trace in `_meta` of a message of MCP, and link the request', async () => {
+      const before = receiver.requests.length;
+      const caller = callersTrace();
+      const event = { event: 'issue.created', data: { issue: { id: '1', title: MARKER } } };
+      const callTool = (name: string, args: object, _meta: object) => {
+        const message = {
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
+          params: { name, arguments: args, _meta },
+        };
+        const headers = { Accept: 'application/json, text/event-stream' };
+        return service.send('POST', '/mcp', message, headers);
+      };
+      const answer = await callTool('send_event', event, { ...caller.headers, tracestate: 'vendor=1' });
+      assert.match(await answer.text(), /"duplicate":false/);
+      const [request] = (await receiver.receives(before + 1)).slice(before);
+      assert.ok(request);
+      assert.equal(traceIdIn(request), caller.traceId);
+      const { chain, spans } = await chainTo(request, 'tools/call send_event');
+      assert.deepEqual(chain, [
+        'POST webhook',
+        'activity dispatchGroup',
+        'workflow dispatchEvents',
+        'start dispatchEvents',
+        'tools/call send_event',
+      ]);
+      const message = spans.find(({ name }) => name === 'tools/call send_event');
+      assert.deepEqual(
+        [message?.parentSpanId, message?.kind, message?.attributes['mcp.method.name']],
+        [caller.spanId, 'SERVER', 'tools/call'],
+      );
+      const carrier = await eventually(
+        'the span of the request',
+        () => collector.spans.find(({ spanId }) => spanId === message?.links[0]?.spanId) ?? null,
+      );
+      assert.equal(carrier.name, 'POST /mcp');
+
+      const refused = await callTool('send_event', { event: 'nonsense' }, { traceparent: 'nonsense' });
+      assert.match(await refused.text(), /"isError":true/);
+      const failed = await eventually(
+        'the span of the refused call',
+        () =>
+          collector.spans.find(({ name, failed: hasFailed }) => name === message?.name && hasFailed) ?? null,
+      );
+      assert.equal(failed.attributes['error.type'], 'tool_error');
+      const parent = await eventually(
+        'its parent',
+        () => collector.spans.find(({ spanId }) => spanId === failed.parentSpanId) ?? null,
+      );
+      assert.equal(parent.name, 'POST /mcp', 'an invalid `traceparent` is ignored');
     });
 
     it('contain no secrets, no texts of users and no URL queries', async () => {

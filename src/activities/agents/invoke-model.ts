@@ -6,6 +6,7 @@ import { failureOf, type ModelFailure } from '../../agents/model-failures.ts';
 import type { Models } from '../../agents/models.ts';
 import { findCall, isSameCall, recordCall, type NewCall } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
+import type { AgentTraces, OperationResult } from '../../domain/agents/agent-traces.ts';
 import { recordChange } from '../../database/tasks/feed.ts';
 import {
   usageOfCall,
@@ -25,6 +26,7 @@ type Dependencies = {
   models: Models;
   prices: Prices;
   clock: () => Date;
+  traces: AgentTraces;
   /** Called after every call; without usage if it failed. */
   onCall?: ((call: { model: string; usage: Usage | null; duration_ms: number }) => void) | undefined;
 };
@@ -99,7 +101,13 @@ async function ask(
   let answer: Answer;
   try {
     const abortSignal = AbortSignal.any([cancelled, late]);
-    answer = answerOf(await deps.models.get(modelId).doGenerate({ ...options, abortSignal }));
+    const chat = { kind: 'chat', model: modelId, agent: callContext.step.agent } as const;
+    const response = await deps.traces.run(chat, async (report) => {
+      const generated = await deps.models.get(modelId).doGenerate({ ...options, abortSignal });
+      report(tracedResult(generated));
+      return generated;
+    });
+    answer = answerOf(response);
   } catch (error) {
     if (cancelled.aborted) throw error;
     const failure = late.aborted
@@ -180,6 +188,21 @@ function withoutCallContext(options: LanguageModelV4CallOptions): LanguageModelV
 function answerOf({ content, finishReason, usage, warnings }: LanguageModelV4GenerateResult): Answer {
   const { raw: _, ...counted } = usage;
   return { content, finishReason, usage: counted, warnings };
+}
+
+/** Returns what a trace shows of a response. */
+function tracedResult({ usage, finishReason, response }: LanguageModelV4GenerateResult): OperationResult {
+  const { inputTokens: input, outputTokens: output } = usage;
+  return {
+    inputTokens: input.total,
+    outputTokens: output.total,
+    cacheReadTokens: input.cacheRead,
+    cacheWriteTokens: input.cacheWrite,
+    reasoningTokens: output.reasoning,
+    finishReason: finishReason.unified,
+    responseId: response?.id,
+    responseModel: response?.modelId,
+  };
 }
 
 function usageOf({ usage }: Answer, price: Price | undefined): Usage {

@@ -20,6 +20,7 @@ import { recordCall } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
 import { listStepResults, findTaskTexts, type TaskTexts } from '../../database/tasks/step-results.ts';
 import { CALL_RECORD_BYTES, MAX_QUESTION_LENGTH, MAX_REASON_LENGTH } from '../../domain/common/limits.ts';
+import type { AgentTraces, OperationResult } from '../../domain/agents/agent-traces.ts';
 import { MODEL_FAILURES } from '../../domain/agents/agent-work.ts';
 import type { AgentWork, StepOutcome } from '../../domain/tasks/step-work.ts';
 import type { Usage } from '../../domain/tasks/run-schemas.ts';
@@ -51,6 +52,7 @@ type Dependencies = {
   /** Rejects addresses that the address guard rejects. */
   fetch: typeof globalThis.fetch;
   clock: () => Date;
+  traces: AgentTraces;
   /** Called for each line that a command writes to its standard error. */
   onDiagnostic(agent: string, line: string): void;
   /** Stores a result for later steps. */
@@ -61,7 +63,9 @@ type Dependencies = {
 type Brief = { agent: Agent; task: TaskTexts; earlier: EarlierResult[]; prompt: string; secrets: Secret[] };
 type AttemptContext = { listener: AgentListener; signal: AbortSignal };
 
-class TimeLimitExceeded extends Error {}
+class TimeLimitExceeded extends Error {
+  override name = 'TimeLimitExceeded';
+}
 
 /** Creates the activities for remote agents and for programs. */
 export function createRemoteAgentActivities(deps: Dependencies) {
@@ -143,7 +147,13 @@ async function attempt(
   const record = (end: AgentEnd, failure: string | null) =>
     recordWork(deps, input, { backend, brief, end, failure, startedAt });
   try {
-    const end = hideSecrets(await work(brief, { listener, signal }), hide);
+    const operation = { kind: 'invoke_agent', agent: brief.agent.name, backend } as const;
+    const ended = await deps.traces.run(operation, async (report) => {
+      const result = await work(brief, { listener, signal });
+      report(tracedEnd(result));
+      return result;
+    });
+    const end = hideSecrets(ended, hide);
     const result = { outcome: null as RemoteOutcome | null };
     await retryOnOutage(async () => {
       await agentFeed.flush();
@@ -163,6 +173,16 @@ async function attempt(
     clearTimeout(timer);
     await agentFeed.drop();
   }
+}
+
+/** Returns what a trace shows of the end of the work. */
+function tracedEnd({ kind, usage }: AgentEnd): OperationResult {
+  const isFailure = kind === 'failed' || kind === 'unrecoverable' || kind === 'limit';
+  return {
+    inputTokens: usage?.input_tokens,
+    outputTokens: usage?.output_tokens,
+    failure: isFailure ? kind : undefined,
+  };
 }
 
 function failureMessage({ step }: AgentWork, error: unknown, timedOut: boolean): string {

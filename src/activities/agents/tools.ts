@@ -7,6 +7,7 @@ import { mayRepeat, toolNamed, toolSetOf } from '../../agents/tool-set.ts';
 import { ToolServerError, type ToolServers } from '../../agents/tool-servers.ts';
 import { findCall, isSameCall, recordCall } from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
+import type { AgentTraces } from '../../domain/agents/agent-traces.ts';
 import type { ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
 import { CALL_RECORD_BYTES } from '../../domain/common/limits.ts';
 import { startHeartbeat } from '../heartbeat.ts';
@@ -18,6 +19,7 @@ type Dependencies = {
   catalogue: Pick<Catalogue, 'agents' | 'servers'>;
   servers: ToolServers;
   clock: () => Date;
+  traces: AgentTraces;
   /** Called for each entry of an agent's allow-list that cannot be used. */
   onFault(agent: string, fault: string): void;
   /** Called after every call. */
@@ -90,9 +92,17 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
       if (!isObject(input)) return failed('The arguments must be an object.');
       const { repeatable = [] } = catalogue.servers.get(found.server) ?? {};
       if (isRepeat && !(await mayRepeat(found, repeatable, servers, signal))) return failed(UNKNOWN_EFFECT);
-      const result = await servers.call(found.server, found.tool, input, signal);
+      const { result, isError } = await deps.traces.run(
+        { kind: 'execute_tool', agent, ...found },
+        async (report) => {
+          const returned = await servers.call(found.server, found.tool, input, signal);
+          const hasFailed = 'isError' in returned && returned.isError === true;
+          if (hasFailed) report({ failure: 'tool_error' });
+          return { result: returned, isError: hasFailed };
+        },
+      );
       const text = servers.withoutSecrets(found.server, textOfResult(result));
-      return { answer: answerOf(text, 'isError' in result && result.isError === true), failure: null };
+      return { answer: answerOf(text, isError), failure: null };
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ToolServerError) return failed(`The tool did not respond: ${error.message}`);

@@ -32,7 +32,7 @@ export function createInvoke(
   { caller, signal }: { caller: Caller; signal: AbortSignal },
 ): Invoke {
   const state = context.state as RequestState;
-  const { requestId, trace } = state;
+  const { requestId } = state;
   return async function invoke(route, { params, query, body, text, headers = {}, idempotencyKey }) {
     authorize(route, caller);
     const call: Call = {
@@ -46,7 +46,8 @@ export function createInvoke(
       headers,
       address: context.ip,
       requestId,
-      traceparent: trace?.traceparent ?? null,
+      // That of the message, if the protocol has one for each.
+      traceparent: state.trace?.traceparent ?? null,
       mediaType: 'application/json',
       signal,
       claim: null,

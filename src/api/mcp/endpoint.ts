@@ -14,6 +14,7 @@ import type { RequestState } from '../http/request-state.ts';
 import type { Route, RouteResponse } from '../http/route.ts';
 import type { TaskLimits } from '../tasks/task-limits.ts';
 import type { Exchange } from './exchange.ts';
+import { messagesOf, type TraceMessage } from './message-traces.ts';
 import type { FeedDependencies } from './subscriptions.ts';
 import { challengeHeaders } from './resource-metadata.ts';
 import type { Session } from './session.ts';
@@ -32,12 +33,13 @@ const METHODS = 'OPTIONS, POST';
 type Dependencies = Gate &
   FeedDependencies & {
     routes: readonly Route[];
-    baseUrl: string;
     limits: Pick<TaskLimits, 'streams'>;
+    baseUrl: string;
     tokenIssuer: string | null;
     log: Logger;
     stopping: AbortSignal;
     onResponse?: ((route: Route, answer: RouteResponse) => void) | undefined;
+    traceMessage?: TraceMessage | undefined;
   };
 
 /** The implementation. */
@@ -119,6 +121,7 @@ function sessionOf(deps: Dependencies, context: Context, caller: Caller, body: B
   return {
     caller,
     invoke: createInvoke(deps, context, { caller, signal }),
+    traced: messagesOf(deps.traceMessage, context.state),
     signal,
     charge: (count) => charge(deps, { cost: () => count }, context, { caller, body: undefined }),
     requestId: (context.state as RequestState).requestId,

@@ -58,12 +58,14 @@ export function serveResources(server: Server, routes: ReadonlyMap<string, Route
   server.setRequestHandler('resources/templates/list', () => ({
     resourceTemplates: TEMPLATES.map(({ template }) => template),
   }));
-  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    try {
-      return await readResource(routes, session.invoke, uri);
-    } catch (error) {
-      throw protocolErrorOf(session, error, uri);
-    }
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, { mcpReq }) => {
+    return await session.traced({ method: 'resources/read', meta: mcpReq._meta }, async () => {
+      try {
+        return await readResource(routes, session.invoke, uri);
+      } catch (error) {
+        throw protocolErrorOf(session, error, uri);
+      }
+    });
   });
 }
 

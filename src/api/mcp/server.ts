@@ -65,10 +65,13 @@ export function createMcpServer(
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
     const args = params.arguments ?? {};
     const text = session.argumentsText(context.mcpReq.id) ?? JSON.stringify(args);
-    return await withRefusals(tool, session, async () => {
-      const content = await callTool(tool, { ...session, route: tool.route, args, text });
-      return await asTask(tool.name, { result: resultOf(content), content }, { session, call, context });
-    });
+    const message = { method: 'tools/call', tool: tool.name, meta: context.mcpReq._meta };
+    return await session.traced(message, () =>
+      withRefusals(tool, session, async () => {
+        const content = await callTool(tool, { ...session, route: tool.route, args, text });
+        return await asTask(tool.name, { result: resultOf(content), content }, { session, call, context });
+      }),
+    );
   });
   serveResources(server, routes, session);
   servePrompts(server);

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Caller } from '../http/caller.ts';
 import type { Invoke } from '../http/invoke.ts';
 import type { Route } from '../http/route.ts';
+import type { HandleTraced } from './message-traces.ts';
 import type { ObjectSchema } from './schemas.ts';
 import type { Tool } from './tool.ts';
 
@@ -17,6 +18,7 @@ export type Session = {
   caller: Caller;
   invoke: Invoke;
   signal: AbortSignal;
+  traced: HandleTraced;
   /** Takes the cost of `count` calls from the limit of the credential. @throws Problem `rate_limited` */
   charge(count: number): void;
   requestId: string;

@@ -45,11 +45,11 @@ export function callsByName(tools: readonly ServedTool[], session: Session): Cal
 export function serveTasks(server: Server, session: Session, call: CallByName): void {
   server.setRequestHandler('tasks/get', { params: taskParams }, async ({ taskId }, context) => {
     requireExtension(context);
-    return await answered(session, () => readTask(call, taskId, context));
+    return await answered(session, context, () => readTask(call, taskId, context));
   });
   server.setRequestHandler('tasks/cancel', { params: taskParams }, async ({ taskId }, context) => {
     requireExtension(context);
-    return await answered(session, async () => {
+    return await answered(session, context, async () => {
       await call('cancel_task', { execution_id: taskId }).catch(ignoreEnded);
       return {};
     });
@@ -59,7 +59,7 @@ export function serveTasks(server: Server, session: Session, call: CallByName): 
     // The SDK takes the responses out of the parameters.
     const responses = context.mcpReq.inputResponses;
     if (!responses) throw invalid('`inputResponses` is required.');
-    return await answered(session, async () => {
+    return await answered(session, context, async () => {
       await answerQuestion(call, taskId, responses);
       return {};
     });
@@ -134,10 +134,16 @@ function requireExtension(context: ServerContext): void {
 }
 
 /** Runs the handler of a method. A problem becomes an error of the protocol, with the problem as its data. */
-async function answered<T>(session: Session, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw protocolErrorOf(session, error);
-  }
+async function answered<T>(
+  session: Session,
+  { mcpReq: { method, _meta: meta } }: ServerContext,
+  work: () => Promise<T>,
+): Promise<T> {
+  return await session.traced({ method, meta }, async () => {
+    try {
+      return await work();
+    } catch (error) {
+      throw protocolErrorOf(session, error);
+    }
+  });
 }
