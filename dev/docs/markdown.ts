@@ -19,9 +19,9 @@ const HEADING = /^#{1,6}\s+(.*?)\s*#*\s*$/;
 const LINK = /!?\[[^\]]*\]\(([^)\s]+)(?:\s+"[^"]*")?\)/g;
 const REFERENCE = /^\[[^\]]+\]:\s+(\S+)/;
 
-/** Returns every Markdown page of the checkout, except those of packages. */
+/** Returns every Markdown page of the checkout, except those of packages, and the index for agents. */
 export function allPages(): Page[] {
-  const found = ['*.md', '{docs,examples,clients,deploy}/**/*.md'].flatMap((pattern) =>
+  const found = ['*.md', 'llms.txt', '{docs,examples,clients,deploy,skills}/**/*.md'].flatMap((pattern) =>
     globSync(pattern, { cwd: inCheckout(), exclude: (path) => path.includes('node_modules') }),
   );
   return found.toSorted().map((path) => ({ path, parts: partsOf(readFileSync(inCheckout(path), 'utf8')) }));

@@ -50,7 +50,9 @@ export async function followPage(
   options: PageOptions = {},
 ): Promise<PageReport> {
   const home = mkdtempSync(join(tmpdir(), 'baton-page-'));
-  const environment = { ...environmentIn(home, reading), ...options.environment };
+  // Temporary files are removed with the home folder. `npm start` runs programs that cannot use it.
+  const temporary = options.starting ? {} : { TMPDIR: home };
+  const environment = { ...environmentIn(home, reading), ...temporary, ...options.environment };
   const terminal = openTerminal({ scratch: home, cwd: reading.checkout, environment });
   const put = await portsFor(reading);
   const follower: Follower = { terminal, other: null, last: '', put, starting: options.starting ?? false };

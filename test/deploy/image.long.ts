@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../../dev/common/free-port.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
@@ -169,7 +169,7 @@ describe('the container image', function () {
     }
   });
 
-  it('accepts a task, completes it, and serves the screens', async () => {
+  it('accepts a task, completes it, and serves the screens and the documents', async () => {
     const key = { 'X-API-Key': environment['BATON_API_KEY'] ?? '', 'Content-Type': 'application/json' };
     const body = JSON.stringify({ title: 'In the image', project_id: environment['PROJECT'] });
     const taken = await fetch(`${urlOf('api')}/api/v1/tasks`, { method: 'POST', headers: key, body });
@@ -186,6 +186,8 @@ describe('the container image', function () {
     const page = await fetch(`${urlOf('api')}/`);
     assert.equal(page.status, 200);
     assert.match(await page.text(), /<script[^>]+src="\/assets\//);
+    for (const path of ['llms.txt', 'docs/mcp.md', 'skills/submit-tasks/SKILL.md'])
+      assert.equal((await fetch(`${urlOf('api')}/${path}`)).status, 200, path);
   });
 
   it('has a health check that passes only while a process runs', async () => {
@@ -228,10 +230,21 @@ describe('the container image', function () {
       'cli',
       'clients',
       'deploy',
+      'docs',
+      'llms.txt',
       'node_modules',
       'package-lock.json',
+      'package.json',
+      'skills',
+      'src',
+      'web',
+      'workers',
     ];
-    assert.deepEqual([...tops].toSorted(), [...known, 'package.json', 'src', 'web', 'workers'].toSorted());
+    assert.deepEqual([...tops].toSorted(), known);
+    assert.deepEqual(
+      new Set(paths.filter((path) => path.startsWith('docs/')).map(extname)),
+      new Set(['', '.md']),
+    );
     const kept = paths.flatMap((path) => /^\.local\/cache\/(.+)-[0-9a-f]{16}\.js$/.exec(path)?.[1] ?? []);
     const kinds = ['agents', 'workflows'].flatMap((name) => [name, `${name}-sealed`]);
     assert.deepEqual(kept.toSorted(), kinds.flatMap((name) => [name, `${name}-traced`]).toSorted());

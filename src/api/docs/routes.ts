@@ -8,6 +8,7 @@ import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
 import { channelDocument } from './asyncapi.ts';
 import { CHANNEL_STYLE, channelPage } from './channel-page.ts';
+import { isCached, isMarkdownPath, readMarkdown } from './markdown-files.ts';
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -65,7 +66,8 @@ const FILES: Readonly<Record<string, { type: string; address: string }>> = {
 
 /**
  * Serves the OpenAPI and AsyncAPI documents, their pages at `/docs` and `/docs/channel`, which need no other server,
- * and the descriptions that the `type` of a problem refers to.
+ * the descriptions that the `type` of a problem refers to, and for agents `/llms.txt` and the Markdown files of `docs/` and
+ * `skills/`.
  */
 export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: readonly Route[]): Middleware {
   let document: string | undefined;
@@ -98,7 +100,10 @@ export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: rea
     }
     if (path.startsWith('/problems/'))
       return show(context, 'text/plain', problemText(path.slice('/problems/'.length)));
-    return await next();
+    const markdown = isMarkdownPath(path) ? await readMarkdown(path, deps.baseUrl) : null;
+    if (markdown === null) return await next();
+    if (isCached(context, markdown)) context.status = 304;
+    else show(context, markdown.type, markdown.text);
   };
 }
 

@@ -5,7 +5,7 @@ import { createAssets, readOrNull, type Encoding } from './assets.ts';
 import { policyFor, socketOrigin, withNonce } from './policy.ts';
 
 /** First path segments of other parts of the service. */
-const RESERVED = new Set(['.well-known', 'a2a', 'api', 'docs', 'health', 'problems', 'ws']);
+const RESERVED = new Set(['.well-known', 'a2a', 'api', 'docs', 'health', 'problems', 'skills', 'ws']);
 /** First path segments of the screens. Unknown paths get the page with 404. */
 const SCREENS = new Set(['', 'sign-in', 'orchestration', 'settings', 'invitation']);
 
