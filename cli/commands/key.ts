@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { MAX_PAGE } from '../../src/domain/common/limits.ts';
 import { SCOPES } from '../../src/domain/people/access.ts';
 import { contextOf } from '../context.ts';
 import { usageError } from '../exit-codes.ts';
@@ -7,7 +6,7 @@ import type { Api } from '../http.ts';
 import { fields, table } from '../output.ts';
 import type { Page } from '../shapes.ts';
 import { ownProject } from '../task-options.ts';
-import { addPaging, moreLine, type Paging } from './paging.ts';
+import { addPaging, listAll, moreLine, type Paging } from './paging.ts';
 
 const KEYS = '/api/v1/keys';
 
@@ -87,15 +86,7 @@ export function addKeyCommands(program: Command): void {
 
 /** Returns all active keys that a person created. */
 export async function activeKeysOf(api: Api, personId: string): Promise<Key[]> {
-  const keys: Key[] = [];
-  let cursor: string | undefined;
-  do {
-    const query = { created_by: personId, active: 'true', limit: MAX_PAGE, cursor };
-    const page: Page<Key> = await api.call('GET', KEYS, { query });
-    keys.push(...page.data);
-    cursor = page.next_cursor ?? undefined;
-  } while (cursor !== undefined);
-  return keys;
+  return await listAll<Key>(api, KEYS, { created_by: personId, active: 'true' });
 }
 
 function hoursOf(text: string): number {
