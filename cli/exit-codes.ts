@@ -13,6 +13,8 @@ export const EXIT = {
   refused: 5,
   /** The server is unreachable or failed (5xx). */
   unavailable: 6,
+  /** The changes of a file were shown and not applied. */
+  unapplied: 7,
   /** Ctrl-C. */
   interrupted: 130,
 } as const;
@@ -20,12 +22,13 @@ export const EXIT = {
 export const EXIT_CODES_HELP = `
 Exit codes:
   0    success; with --wait and watch: the run completed
-  1    the run failed, or the webhook test failed
-  2    invalid usage: unknown command, wrong or missing option
+  1    the run failed, or the webhook test failed; export: names are not unique
+  2    invalid usage: unknown command, wrong or missing option, invalid file
   3    the run was escalated
   4    the run was cancelled
   5    the server refused the request (4xx)
   6    the server is unreachable or failed (5xx)
+  7    apply: there are changes, and they were not applied
   130  interrupted with Ctrl-C`;
 
 /** Returns the exit code for the final state of a run. */

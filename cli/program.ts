@@ -13,6 +13,7 @@ import { addReceiverCommand } from './commands/receiver.ts';
 import { addSessionCommands } from './commands/session.ts';
 import { addTaskCommands } from './commands/task.ts';
 import { addWebhookCommands } from './commands/webhook.ts';
+import { addWorkspaceFileCommands } from './commands/workspace-file.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
 import { connectIo, type Io, processIo } from './io.ts';
 
@@ -46,6 +47,7 @@ export function createProgram(io: Io = processIo()): Command {
   addKeyCommands(program);
   addProjectCommands(program);
   addMemberCommands(program);
+  addWorkspaceFileCommands(program);
   addAccountCommands(program);
   addSessionCommands(program);
   addAdminCommands(program);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Role } from '../../src/domain/people/access.ts';
 import { ask, readPassword } from '../ask.ts';
 import { contextOf } from '../context.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
@@ -8,13 +9,16 @@ import { fields } from '../output.ts';
 import { storeSession, storedSession, sessionsPath } from '../settings.ts';
 import { signIn } from '../sign-in.ts';
 
-type Me = {
-  kind: string;
+/** The caller, as `GET /api/v1/me` describes it. */
+export type Me = {
+  kind: 'key' | 'token' | 'person';
   label: string;
   workspace: { id: string; name: string };
   project: { id: string; name: string } | null;
   scopes: string[];
-  role: string | null;
+  role: Role | null;
+  user: { id: string } | null;
+  key: { id: string } | null;
 };
 
 /** `baton login`, `logout`, `whoami`. */

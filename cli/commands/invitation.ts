@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { ROLES } from '../../src/domain/people/access.ts';
+import { ROLES, type Role } from '../../src/domain/people/access.ts';
 import { INVITATION_STATUSES } from '../../src/domain/people/invitation.ts';
 import { contextOf } from '../context.ts';
 import { fields, table } from '../output.ts';
@@ -8,8 +8,8 @@ import { addPaging, moreLine, type Paging } from './paging.ts';
 
 const INVITATIONS = '/api/v1/invitations';
 
-type Invitation = { id: string; email: string; role: string; status: string; expires_at: string };
-type NewInvitation = Invitation & { url: string; mail: 'sent' | 'failed' | 'pending' | 'off' };
+export type Invitation = { id: string; email: string; role: Role; status: string; expires_at: string };
+export type NewInvitation = Invitation & { url: string; mail: 'sent' | 'failed' | 'pending' | 'off' };
 
 const MAIL_WORDS: Record<NewInvitation['mail'], string> = {
   sent: 'sent',
@@ -30,16 +30,7 @@ export function addInvitationCommands(member: Command): void {
       const api = await apiForPeople();
       const made = await api.call<NewInvitation>('POST', INVITATIONS, { body: { email, role } });
       output.document(made);
-      output.line(
-        fields([
-          ['Invitation', made.id],
-          ['E-mail', made.email],
-          ['Role', made.role],
-          ['Until', made.expires_at],
-          ['Link', made.url],
-          ['Mail', MAIL_WORDS[made.mail]],
-        ]),
-      );
+      output.line(describeInvitation(made));
     });
   addPaging(member.command('invitations').description('List invitations, newest first (admins)'))
     .addOption(new Option('--status <status...>', 'only these statuses').choices(INVITATION_STATUSES))
@@ -66,4 +57,16 @@ export function addInvitationCommands(member: Command): void {
       output.document({ id, revoked: true });
       output.line(`${id} revoked`);
     });
+}
+
+/** Formats a new invitation, with its link. */
+export function describeInvitation(made: NewInvitation): string {
+  return fields([
+    ['Invitation', made.id],
+    ['E-mail', made.email],
+    ['Role', made.role],
+    ['Until', made.expires_at],
+    ['Link', made.url],
+    ['Mail', MAIL_WORDS[made.mail]],
+  ]);
 }

@@ -21,9 +21,10 @@ export type Key = {
   expires_at: string | null;
   last_used_at: string | null;
   revoked_at: string | null;
+  /** The key that replaces it; it stays valid during the overlap. */
   replaced_by: string | null;
 };
-type NewKey = Key & { key: string };
+export type NewKey = Key & { key: string };
 type ListOptions = Paging & { project?: string; createdBy?: string; active?: true };
 
 /** `baton key …`, for admins. */
@@ -95,7 +96,8 @@ function hoursOf(text: string): number {
   return hours;
 }
 
-function describeNew(key: NewKey): string {
+/** Formats a new key, with the key itself. */
+export function describeNew(key: NewKey): string {
   return fields([
     ['Key', key.key],
     ['', 'The key is not shown again.'],

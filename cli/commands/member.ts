@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import { UUID } from '../../src/domain/common/text.ts';
-import { ROLES } from '../../src/domain/people/access.ts';
+import { ROLES, type Role } from '../../src/domain/people/access.ts';
 import { ask, readPassword } from '../ask.ts';
 import { contextOf } from '../context.ts';
 import { ioOf, type Io } from '../io.ts';
@@ -12,7 +12,7 @@ import { addPaging, moreLine, type Paging } from './paging.ts';
 
 const MEMBERS = '/api/v1/members';
 
-type Member = { id: string; email: string; name: string; role: string; created_at: string };
+export type Member = { id: string; email: string; name: string; role: Role; created_at: string };
 type RemoveOptions = { revokeKeys?: true; keepKeys?: true };
 type CreateOptions = { email: string; name?: string; role: string; passwordStdin?: true };
 

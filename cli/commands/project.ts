@@ -6,7 +6,7 @@ import { addPaging, moreLine, type Paging } from './paging.ts';
 
 const PROJECTS = '/api/v1/projects';
 
-type Project = { id: string; key: string; name: string; created_at: string };
+export type Project = { id: string; key: string; name: string; created_at: string };
 
 /** `baton project …` */
 export function addProjectCommands(program: Command): void {

@@ -238,7 +238,8 @@ function addRotateSecret(webhook: Command): void {
     });
 }
 
-function secretLines(secret: string): string {
+/** Formats a generated secret. */
+export function secretLines(secret: string): string {
   return fields([
     ['Secret', secret],
     ['', 'The secret is not shown again.'],

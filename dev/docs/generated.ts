@@ -4,6 +4,7 @@ import { eventKindsPage } from './page-events.ts';
 import { limitsPage } from './page-limits.ts';
 import { operationsPage } from './page-operations.ts';
 import { problemsPage } from './page-problems.ts';
+import { workspaceFileSchema } from './workspace-file-schema.ts';
 
 /** A generated file: its path below the checkout, and the function that generates it. */
 export type GeneratedFile = { path: string; make(): string | Promise<string> };
@@ -15,5 +16,6 @@ export const GENERATED: readonly GeneratedFile[] = [
   { path: 'docs/reference/problems.md', make: problemsPage },
   { path: 'docs/reference/event-kinds.md', make: eventKindsPage },
   { path: 'docs/reference/limits.md', make: limitsPage },
+  { path: 'docs/reference/workspace-file.schema.json', make: workspaceFileSchema },
   { path: 'clients/typescript/src/vocabulary.ts', make: clientVocabulary },
 ];

@@ -59,7 +59,9 @@ function usage(command: Command, name: string): string {
     const shown = `${argument.name()}${argument.variadic ? '...' : ''}`;
     return argument.required ? `<${shown}>` : `[${shown}]`;
   });
-  const required = command.options.filter((option) => option.mandatory).map((option) => option.flags);
+  const required = command.options
+    .filter((option) => option.mandatory)
+    .map((option) => option.flags.replace(/^-\w, /, ''));
   const more = command.options.some((option) => !option.mandatory) ? ['[options]'] : [];
   return `\`${[name, ...words, ...required, ...more].join(' ')}\``;
 }

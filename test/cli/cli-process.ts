@@ -22,6 +22,8 @@ export type Done = { code: number | null; stdout: string; stderr: string };
 export type RunOptions = {
   /** The content of stdin; empty by default. */
   input?: string;
+  /** True: stdin is a terminal, so that commands ask. Only for commands in this process. */
+  terminal?: boolean;
   env?: Record<string, string>;
 };
 
@@ -80,12 +82,12 @@ export function cliWith(env: Record<string, string>): Cli {
   const cli: Cli = {
     home,
     env,
-    start(args, { input = '', env: more } = {}) {
+    start(args, { input = '', terminal = false, env: more } = {}) {
       const done: Done = { code: null, stdout: '', stderr: '' };
       const aborting = new AbortController();
       const io = {
         env: environmentOf(more),
-        stdin: Readable.from([Buffer.from(input)]),
+        stdin: Object.assign(Readable.from([Buffer.from(input)]), { isTTY: terminal }),
         stdout: collecting((text) => (done.stdout += text)),
         stderr: collecting((text) => (done.stderr += text)),
         exitCode: 0,
