@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
-import { EVENT_KINDS, type EventKind } from '../../src/domain/webhooks/event-kinds.ts';
+import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { eventually } from '../support/eventually.ts';
 import { keyWith } from './keys.ts';
 import { addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
-import { type Received, type World, useOwnWorld } from '../support/world.ts';
+import { type Received, type World, useOwnWorld, useWorld } from '../support/world.ts';
 
 const PATH = '/api/v1/events';
 const MIB = 1_048_576;
 type Stored = { id: string; event: string; body: string; seq: string; group_id: string; timestamp: string };
 
 describe('POST /api/v1/events', () => {
-  const world = useOwnWorld({ worker: false });
+  const world = useWorld();
   let key: string;
   before(async () => {
     key = await keyWith(world, ['events:write', 'webhooks:read']);
@@ -35,17 +35,16 @@ describe('POST /api/v1/events', () => {
   const issue = { id: '1' };
 
   describe('with one event', () => {
-    for (const kind of EVENT_KINDS) {
-      it(`accepts ${kind}`, async () => {
-        const { status, json } = await post({ event: kind, data: sampleData(kind) });
-        assert.equal(status, 202);
-        assert.deepEqual(Object.keys(json), ['id', 'duplicate']);
-        assert.match(json.id, /^evt_[0-9a-f]{32}$/);
-        assert.equal(json.duplicate, false);
-        const { body } = (await stored(json.id)) as Stored;
-        assert.deepEqual(JSON.parse(body).data, sampleData(kind));
-      });
-    }
+    it('returns its id, and stores its data', async () => {
+      const data = sampleData('issue.created');
+      const { status, json } = await post({ event: 'issue.created', data });
+      assert.equal(status, 202);
+      assert.deepEqual(Object.keys(json), ['id', 'duplicate']);
+      assert.match(json.id, /^evt_[0-9a-f]{32}$/);
+      assert.equal(json.duplicate, false);
+      const { body } = (await stored(json.id)) as Stored;
+      assert.deepEqual(JSON.parse(body).data, data);
+    });
 
     it('stores the payload for receivers, with the exact text of data', async () => {
       const data =
@@ -170,69 +169,19 @@ describe('POST /api/v1/events', () => {
     it('returns a duplicate for the same content in any notation', async () => {
       assert.equal((await post(event('same'))).json.duplicate, false);
       const before = await countStored();
-      const spellings = [
-        JSON.stringify(event('same'), null, 2),
-        '{"data":{"changes":[],"issue":{"title":"\\u0054","id":"1"}},"timestamp":"2026-01-31T13:00:00.000+01:00","event":"issue.updated","id":"same"}',
-      ];
-      for (const raw of spellings) {
-        assert.deepEqual((await postText(raw)).json, { id: 'same', duplicate: true });
-      }
+      const raw = JSON.stringify(event('same'), null, 2);
+      assert.deepEqual((await postText(raw)).json, { id: 'same', duplicate: true });
       assert.deepEqual((await post({ events: [event('same')] })).json.data, [
         { id: 'same', duplicate: true },
       ]);
       assert.equal(await countStored(), before);
     });
 
-    const OTHERS: [string, object][] = [
-      ['other data', { data: { issue: { id: '1', title: 'U' }, changes: [] } }],
-      ['a further member', { data: { issue: { id: '1', title: 'T' }, changes: [], x: null } }],
-      ['another kind', { event: 'issue.created' }],
-      ['another time', { timestamp: '2026-01-31T12:00:00.001Z' }],
-      ['no time', { timestamp: undefined }],
-    ];
-    for (const [index, [what, members]] of OTHERS.entries()) {
-      it(`returns 409 for ${what}`, async () => {
-        const id = `other-${index}`;
-        await post(event(id));
-        const received = await refused(() => post(event(id, members)), 409, 'conflict');
-        assert.match(received.json.detail, new RegExp(id));
-      });
-    }
-
-    const EQUAL_NUMBERS = [
-      ['12345678901234567890', '12345678901234567891'],
-      ['0.12345678901234567890', '0.12345678901234567891'],
-      ['4503599627370497.3', '4503599627370497.4'],
-      ['1e-400', '2e-400'],
-    ] as const;
-    for (const [one, other] of EQUAL_NUMBERS) {
-      it(`distinguishes ${one} and ${other}, which are equal in JavaScript`, async () => {
-        const raw = (number: string) =>
-          `{"id":"n${one}","event":"issue.created","data":{"issue":{"id":"1","n":${number}}}}`;
-        assert.equal((await postText(raw(one))).status, 202);
-        assert.equal((await postText(raw(one))).json.duplicate, true);
-        await refused(() => postText(raw(other)), 409, 'conflict');
-      });
-    }
-
-    it('returns a duplicate for the same number in another notation', async () => {
-      const numbers = ['0.30000000000000004', '0.300000000000000040', '30000000000000004e-17'];
-      const sent = numbers.map((number) =>
-        postText(`{"id":"same-number","event":"issue.created","data":{"issue":{"id":"1","n":${number}}}}`),
-      );
-      assert.deepEqual((await Promise.all(sent)).map(({ json }) => json.duplicate).toSorted(), [
-        false,
-        true,
-        true,
-      ]);
-    });
-
-    it('distinguishes fields named __proto__', async () => {
-      const raw = (value: number) =>
-        `{"id":"proto","event":"issue.created","data":{"issue":{"id":"1"},"__proto__":{"n":${value}}}}`;
-      assert.equal((await postText(raw(1))).status, 202);
-      assert.equal((await postText(raw(1))).json.duplicate, true);
-      await refused(() => postText(raw(2)), 409, 'conflict');
+    it('returns 409 for another content', async () => {
+      await post(event('other'));
+      const other = event('other', { timestamp: undefined });
+      const received = await refused(() => post(other), 409, 'conflict');
+      assert.match(received.json.detail, /other/);
     });
 
     it('stores nothing of a list with a conflict, and the new events of a list with a duplicate', async () => {
@@ -282,141 +231,13 @@ describe('POST /api/v1/events', () => {
   });
 
   describe('rejects', () => {
-    const good = { event: 'issue.created', data: { issue } };
-    const data = (members: object, event: EventKind = 'issue.created') => ({ event, data: members });
-    const TABLE: [what: string, body: unknown, ...pointers: string[]][] = [
-      ['null', null, ''],
-      ['a string', 'x', ''],
-      ['a list', [good], ''],
-      ['an empty object', {}, '/event', '/data'],
-      ['an unknown field', { ...good, foo: 1 }, '/foo'],
-      ['a field of the payload', { ...good, workspace: {} }, '/workspace'],
-      ['no event', { data: { issue } }, '/event'],
-      ['an unknown event', { ...good, event: 'issue.exploded' }, '/event'],
-      ['an event in capitals', { ...good, event: 'Issue.Created' }, '/event'],
-      ['an event that is not a string', { ...good, event: 1 }, '/event'],
-      ['no data', { event: 'issue.created' }, '/data'],
-      ['data that is null', { ...good, data: null }, '/data'],
-      ['data that is a list', { ...good, data: [] }, '/data'],
-      ['data that is a string', { ...good, data: '{}' }, '/data'],
-      ['an id that is a number', { ...good, id: 1 }, '/id'],
-      ['an id that is null', { ...good, id: null }, '/id'],
-      ['an empty id', { ...good, id: '' }, '/id'],
-      ['an id of 256 characters', { ...good, id: 'x'.repeat(256) }, '/id'],
-      ['an id with a space', { ...good, id: 'a b' }, '/id'],
-      ['an id with a line break', { ...good, id: 'a\n' }, '/id'],
-      ['an id outside of ASCII', { ...good, id: 'é' }, '/id'],
-      ['an id with DEL', { ...good, id: '\x7f' }, '/id'],
-      ['a time that is a number', { ...good, timestamp: 1_700_000_000 }, '/timestamp'],
-      ['a time without zone', { ...good, timestamp: '2026-01-31T12:00:00' }, '/timestamp'],
-      ['a date', { ...good, timestamp: '2026-01-31' }, '/timestamp'],
-      ['a time that does not exist', { ...good, timestamp: '2026-02-30T12:00:00Z' }, '/timestamp'],
-      ['a time before year 1', { ...good, timestamp: '0001-01-01T00:00:00+01:00' }, '/timestamp'],
-      ['a time of year 0', { ...good, timestamp: '0000-06-01T00:00:00Z' }, '/timestamp'],
-      ['a time after year 9999', { ...good, timestamp: '9999-12-31T23:59:59-01:00' }, '/timestamp'],
-      ['an empty list of events', { events: [] }, '/events'],
-      ['501 events', { events: Array.from({ length: 501 }, () => good) }, '/events'],
-      ['events that are an object', { events: {} }, '/events'],
-      ['events together with an event', { events: [good], ...good }, '/event', '/data'],
-      ['an entry that is null', { events: [good, null] }, '/events/1'],
-      ['an entry that is a list', { events: [[]] }, '/events/0'],
-      ['an invalid entry', { events: [{ ...good, id: '' }] }, '/events/0/id'],
-      ['no main object', data({ issues: issue }), '/data/issue'],
-      ['a main object of another kind', data({ sprint: { id: '1' } }), '/data/issue'],
-      ['a main object that is null', data({ issue: null }), '/data/issue'],
-      ['a main object that is a list', data({ issue: [] }), '/data/issue'],
-      ['a main object without id', data({ issue: { key: 'A-1' } }), '/data/issue/id'],
-      ['a main object with a number as id', data({ issue: { id: 1 } }), '/data/issue/id'],
-      ['a main object with an empty id', data({ issue: { id: '' } }), '/data/issue/id'],
-      ['a main object with a long id', data({ issue: { id: 'x'.repeat(256) } }), '/data/issue/id'],
-      ['a key that is a number', data({ issue: { id: '1', key: 1 } }), '/data/issue/key'],
-      ['a title that is an object', data({ issue: { id: '1', title: {} } }), '/data/issue/title'],
-      ['a type that is a list', data({ issue: { id: '1', type: [] } }), '/data/issue/type'],
-      ['a status that is a number', data({ issue: { id: '1', status: 3 } }), '/data/issue/status'],
-      ['a priority that is true', data({ issue: { id: '1', priority: true } }), '/data/issue/priority'],
-      ['an assignee that is a string', data({ issue: { id: '1', assignee: 'x' } }), '/data/issue/assignee'],
-      [
-        'an assignee with a numeric id',
-        data({ issue: { id: '1', assignee: { id: 1 } } }),
-        '/data/issue/assignee/id',
-      ],
-      ['a project that is a string', data({ issue: { id: '1', project: 'x' } }), '/data/issue/project'],
-      [
-        'a project with an invalid key',
-        data({ issue: { id: '1', project: { key: 1 } } }),
-        '/data/issue/project/key',
-      ],
-      ['changes that are an object', data({ issue, changes: {} }, 'issue.updated'), '/data/changes'],
-      ['a change that is a string', data({ issue, changes: ['x'] }, 'issue.updated'), '/data/changes/0'],
-      ['a change without a field', data({ issue, changes: [{}] }, 'issue.moved'), '/data/changes/0/field'],
-      ['an actor that is a string', data({ issue, actor: 'x' }), '/data/actor'],
-      ['an actor with an invalid name', data({ issue, actor: { name: 1 } }), '/data/actor/name'],
-      ['a comment without id', data({ comment: {} }, 'comment.created'), '/data/comment/id'],
-      [
-        'a comment with an invalid time',
-        data({ comment: { id: '1', created_at: 'now' } }, 'comment.created'),
-        '/data/comment/created_at',
-      ],
-      [
-        'a comment with a numeric author',
-        data({ comment: { id: '1', author: 1 } }, 'comment.created'),
-        '/data/comment/author',
-      ],
-      [
-        'a comment with a string as issue',
-        data({ comment: { id: '1' }, issue: 'x' }, 'comment.created'),
-        '/data/issue',
-      ],
-      [
-        'a sprint with an invalid date',
-        data({ sprint: { id: '1', start_date: '02.03.2026' } }, 'sprint.started'),
-        '/data/sprint/start_date',
-      ],
-      [
-        'a sprint with fractional points',
-        data({ sprint: { id: '1', points: 0.5 } }, 'sprint.started'),
-        '/data/sprint/points',
-      ],
-      [
-        'a sprint with a string as count',
-        data({ sprint: { id: '1', issues_count: '3' } }, 'sprint.completed'),
-        '/data/sprint/issues_count',
-      ],
-      ['a project without id', data({ project: { key: 'A' } }, 'project.created'), '/data/project/id'],
-      [
-        'a project with a string as lead',
-        data({ project: { id: '1', lead: 'x' } }, 'project.created'),
-        '/data/project/lead',
-      ],
-      ['a user with an invalid role', data({ user: { id: '1', role: 1 } }, 'user.joined'), '/data/user/role'],
-      [
-        'a deployment with a numeric environment',
-        data({ deployment: { id: '1', environment: 1 } }, 'deployment.completed'),
-        '/data/deployment/environment',
-      ],
-      [
-        'a deployment with an invalid time',
-        data({ deployment: { id: '1', completed_at: '2026-03-04' } }, 'deployment.completed'),
-        '/data/deployment/completed_at',
-      ],
-      ['data that is nested too deeply', { ...good, data: { issue, x: nested(70) } }, '/data'],
-      [
-        'several errors at once',
-        { id: '', event: 'issue.created', timestamp: 'now', data: { issue: {} }, foo: 1 },
-        '/id',
-        '/timestamp',
-        '/foo',
-        '/data/issue/id',
-      ],
-    ];
-    for (const [what, body, ...pointers] of TABLE) {
-      it(what, async () => {
-        const { json } = await refused(() => post(body), 422, 'validation_failed');
-        const named = json.errors.map(({ pointer }: { pointer: string }) => pointer);
-        assert.deepEqual(named.toSorted(), pointers.toSorted());
-        for (const { message, code } of json.errors) assert.ok(message.length > 5 && code !== undefined);
-      });
-    }
+    it('a body with errors, and names all of them', async () => {
+      const body = { id: '', event: 'issue.created', timestamp: 'now', data: { issue: {} }, foo: 1 };
+      const { json } = await refused(() => post(body), 422, 'validation_failed');
+      const named = json.errors.map(({ pointer }: { pointer: string }) => pointer);
+      assert.deepEqual(named.toSorted(), ['/data/issue/id', '/foo', '/id', '/timestamp']);
+      for (const { message, code } of json.errors) assert.ok(message.length > 5 && code !== undefined);
+    });
 
     it('bodies that are empty, not JSON, or of another media type', async () => {
       await refused(() => postText(''), 400, 'malformed_json');
@@ -493,37 +314,13 @@ describe('POST /api/v1/events', () => {
       assert.ok(((await stored('ce-3')) as Stored).body.endsWith('"data":{ "issue":{"id":"1","n":1.0}}}'));
     });
 
-    const WRONG: [string, object, string][] = [
-      ['another version', { specversion: '0.3' }, '/specversion'],
-      ['no id', { id: undefined }, '/id'],
-      ['no source', { source: undefined }, '/source'],
-      ['an unknown type', { type: 'com.example.created' }, '/type'],
-      ['an invalid time', { time: 'now' }, '/time'],
-      ['data in base64', { data_base64: 'e30=' }, '/data_base64'],
-      ['data of another type', { datacontenttype: 'text/xml' }, '/datacontenttype'],
-      ['no data', { data: undefined }, '/data'],
-      ['invalid data', { data: { issue: {} } }, '/data/issue/id'],
-    ];
-    for (const [what, members, pointer] of WRONG) {
-      it(`rejects ${what}, alone and in a batch`, async () => {
-        const alone = await refused(
-          () => postText(JSON.stringify(event(members)), ONE),
-          422,
-          'validation_failed',
-        );
-        assert.deepEqual(
-          alone.json.errors.map((error: { pointer: string }) => error.pointer),
-          [pointer],
-        );
-        const many = JSON.stringify([event({ id: 'ce-good' }), event(members)]);
-        const { json } = await refused(() => postText(many, MANY), 422, 'validation_failed');
-        assert.equal(json.errors[0].pointer, `/1${pointer}`);
-      });
-    }
-
-    it('rejects an empty batch, and one that is not a list', async () => {
-      await refused(() => postText('[]', MANY), 422, 'validation_failed');
-      await refused(() => postText('{}', MANY), 422, 'validation_failed');
+    it('rejects an invalid event, alone and in a batch', async () => {
+      const wrong = event({ specversion: '0.3' });
+      const alone = await refused(() => postText(JSON.stringify(wrong), ONE), 422, 'validation_failed');
+      assert.equal(alone.json.errors[0].pointer, '/specversion');
+      const many = JSON.stringify([event({ id: 'ce-good' }), wrong]);
+      const { json } = await refused(() => postText(many, MANY), 422, 'validation_failed');
+      assert.equal(json.errors[0].pointer, '/1/specversion');
     });
   });
 
@@ -612,8 +409,4 @@ async function storedEvents(world: World, ids: string[]): Promise<Stored[]> {
     [ids, world.installation.workspace_id],
   );
   return rows as Stored[];
-}
-
-function nested(levels: number): unknown {
-  return Array.from({ length: levels }).reduce((inner) => [inner], 0 as unknown);
 }

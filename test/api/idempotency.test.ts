@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Caller } from '../../src/api/http/caller.ts';
 import { createIdempotency } from '../../src/api/http/idempotency.ts';
-import { unavailable } from '../../src/api/http/problem.ts';
 import { createIdempotencyKeys } from '../../src/database/tasks/idempotency.ts';
 import type { Claim } from '../../src/api/http/route.ts';
 import { queryBuilderOf } from '../../src/database/database.ts';
@@ -167,27 +166,6 @@ describe('an idempotency key', () => {
     clock.now += 30_000;
     assert.equal((await again()).status, 201);
     assert.deepEqual(claims[1], claims[0], 'the same claim leads to the same run');
-  });
-
-  it('keeps its claim if the repeat of an interrupted request is rejected', async () => {
-    const { once, wanted, clock, claims } = claimedRequest();
-    const interrupted = Promise.withResolvers<never>();
-    const lost = once(wanted, (claim) => {
-      claims.push(claim);
-      return interrupted.promise;
-    });
-    await eventually('it has begun', () => claims.length === 1);
-    clock.now += 31_000;
-    const rejected = once(wanted, () => Promise.reject(unavailable('Temporal')));
-    await assert.rejects(rejected, { code: 'unavailable' });
-    const again = await once(wanted, async (claim) => {
-      claims.push(claim);
-      return { status: 201, body: {} };
-    });
-    assert.equal(again.status, 201);
-    assert.deepEqual(claims[1], claims[0], 'the same claim leads to the same run');
-    interrupted.reject(unavailable('Temporal'));
-    await assert.rejects(lost, { code: 'unavailable' });
   });
 
   it('creates one API key, and returns the response with the key again', async () => {

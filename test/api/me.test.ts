@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { addPerson } from '../support/people.ts';
-import { useOwnWorld } from '../support/world.ts';
+import { services } from '../support/services.ts';
+import { useWorld } from '../support/world.ts';
 
 describe('GET /api/v1/me', () => {
-  const world = useOwnWorld({
-    worker: false,
-    environment: { TEMPORAL_UI_URL: 'https://temporal.example.com/' },
-  });
+  const world = useWorld();
   let owner: string;
   before(async () => {
     owner = await world.signIn();
@@ -33,7 +31,7 @@ describe('GET /api/v1/me', () => {
     ];
     for (const cookie of [owner, member]) {
       const { temporal } = await me({ cookie });
-      assert.deepEqual(temporal, { ui_url: 'https://temporal.example.com', namespace: 'default' });
+      assert.deepEqual(temporal, { ui_url: services().temporalUiUrl, namespace: services().namespace });
     }
     for (const sent of [{ cookie: viewer }, {}]) assert.equal((await me(sent)).temporal, null);
   });

@@ -133,6 +133,7 @@ describe('the answer of a listener', () => {
   const FAILURE = { request_id: ID, failure: 'timeout', message: 'No response' };
   const failures: [what: string, change: Record<string, unknown>, problems: string[]][] = [
     ['another failure', { failure: 'status' }, ['/failure not_allowed']],
+    ['no message', { message: undefined }, ['/message required']],
     ['the longest message', { message: 'x'.repeat(300) }, []],
     ['a longer message', { message: 'x'.repeat(301) }, ['/message too_long']],
     ['a line end in its message', { message: 'a\nb' }, ['/message invalid_format']],

@@ -32,13 +32,30 @@ describe('a webhook to create', () => {
 
   const wrong: [change: Record<string, unknown>, problem: string][] = [
     [{ name: '' }, '/name too_short'],
+    [{ name: ' ' }, '/name blank'],
     [{ name: 'x'.repeat(201) }, '/name too_long'],
+    [{ name: null }, '/name wrong_type'],
+    [{ name: 'a\u0000' }, '/name not_storable'],
     [{ method: 'GET' }, '/method not_allowed'],
+    [{ method: 'post' }, '/method not_allowed'],
     [{ content_type: 'text/plain' }, '/content_type not_allowed'],
+    [{ events: null }, '/events wrong_type'],
     [{ include_secret_header: 'yes' }, '/include_secret_header wrong_type'],
+    [{ standard_webhooks: 1 }, '/standard_webhooks wrong_type'],
+    [{ active: null }, '/active wrong_type'],
     [{ secret: '' }, '/secret too_short'],
+    [{ secret: '  ' }, '/secret blank'],
     [{ secret: null }, '/secret wrong_type'],
+    [{ secret: 1 }, '/secret wrong_type'],
+    [{ url: null }, '/url wrong_type'],
+    [{ url: '' }, '/url invalid_format'],
     [{ url: 'ftp://example.com' }, '/url invalid_format'],
+    [{ url: 'javascript:alert(1)' }, '/url invalid_format'],
+    [{ url: 'https:example.com' }, '/url invalid_format'],
+    [{ url: 'https://' }, '/url invalid_format'],
+    [{ url: 'https://example.com:99999' }, '/url invalid_format'],
+    [{ url: 'https://me@example.com' }, '/url invalid_format'],
+    [{ url: 'https://example.com/a b' }, '/url invalid_format'],
     [{ url: 'example.com' }, '/url invalid_format'],
     [{ url: 'x https://example.com' }, '/url invalid_format'],
     [{ url: 'ftp://example.com/http://a' }, '/url invalid_format'],
@@ -88,6 +105,7 @@ describe('the secret of a webhook', () => {
     for (const value of ['a\nb', '\u007fx', '\u0085x'])
       assert.deepEqual(foundIn(secret, value), [' invalid_format']);
     assert.deepEqual(foundIn(secret, 'a\u0000'), [' not_storable'], 'reported once');
+    assert.deepEqual(foundIn(secret, 'a\ud800'), [' not_storable']);
     assert.deepEqual(foundIn(secret, 'a\u0000\n'), [' not_storable', ' invalid_format']);
   });
 });
@@ -105,6 +123,11 @@ describe('the events of a webhook', () => {
     );
     assert.deepEqual(foundIn(subscriptions, []), [' too_short']);
     assert.deepEqual(foundIn(subscriptions, [{ event: 'issue.other' }]), ['/0/event not_allowed']);
+    assert.deepEqual(foundIn(subscriptions, [{ event: null }, {}, 'issue.created']), [
+      '/0/event not_allowed',
+      '/1/event required',
+      '/2 wrong_type',
+    ]);
     assert.deepEqual(foundIn(subscriptions, [{ event: 'issue.created', other: 1 }]), [
       '/0/other unknown_member',
     ]);
@@ -120,13 +143,26 @@ describe('the events of a webhook', () => {
       assert.deepEqual(found({ field, values: ['x'] }), [], field);
     }
     assert.deepEqual(found({ field: 'title', values: ['x'] }), ['/0/filters/0/field not_allowed']);
+    assert.deepEqual(found({ values: ['x'] }, 'status'), [
+      '/0/filters/0/field required',
+      '/0/filters/1 wrong_type',
+    ]);
     assert.deepEqual(found({ field: 'status' }), ['/0/filters/0 required']);
     assert.deepEqual(found({ field: 'status', changed_to: 'x', values: ['x'] }), [
+      '/0/filters/0 not_allowed',
+    ]);
+    assert.deepEqual(found({ field: 'status', changed_to: null, values: ['x'] }), [
       '/0/filters/0 not_allowed',
     ]);
     assert.deepEqual(found({ field: 'status', values: ['x'], other: 1 }), [
       '/0/filters/0/other unknown_member',
     ]);
+    for (const values of [null, 'x'])
+      assert.deepEqual(found({ field: 'status', values }), ['/0/filters/0/values wrong_type']);
+    for (const filters of [null, {}])
+      assert.deepEqual(foundIn(subscriptions, [{ event: 'issue.created', filters }]), [
+        '/0/filters wrong_type',
+      ]);
   });
 
   it('have at most 20 filters with 1 to 100 values', () => {

@@ -78,12 +78,19 @@ type Service = Pick<World, 'api' | 'configuration' | 'database'> & {
   close(): Promise<void>;
 };
 
-/** One service for all tests of a lane without separate settings, with every worker and no rate limit on sign-ins. */
+/**
+ * One service for all tests of a lane without separate settings, with every worker, a Temporal Web UI and no rate limit on
+ * sign-ins.
+ */
 const sharedService = sharedInLane(
   async () => {
     const service = await startProcesses({
       deliveryWorker: true,
-      environment: { ...SHARED_RINGS, SIGN_INS_PER_MINUTE: '1000000' },
+      environment: {
+        ...SHARED_RINGS,
+        SIGN_INS_PER_MINUTE: '1000000',
+        TEMPORAL_UI_URL: `${services().temporalUiUrl}/`,
+      },
     });
     await setUpInstallation(service.url, ownerOf('nobody@example.com'));
     return service;
@@ -243,7 +250,7 @@ function findUndeclared(route: Route, answer: RouteResponse): string[] {
 }
 
 /** Deactivates the webhooks of a workspace after its tests, because another test may get the port of its receiver. */
-async function endWorkspace(database: Database, workspaceId: string): Promise<void> {
+export async function endWorkspace(database: Database, workspaceId: string): Promise<void> {
   await database.em
     .fork()
     .execute('update webhooks set active = false, deleted_at = now() where workspace_id = ?', [workspaceId]);
