@@ -7,7 +7,7 @@ import { deleteWebhook } from '../../src/database/webhooks/webhooks.ts';
 import { FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
 import { holdOrCancelLeftovers } from '../../src/reconciler/forgotten-deliveries.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
-import { useDeliveries } from '../support/deliveries.ts';
+import { useOwnDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
 import { successOf } from '../support/results.ts';
 
@@ -15,7 +15,7 @@ import { successOf } from '../support/results.ts';
 const MANY = 2_500;
 
 describe('a webhook with thousands of waiting deliveries', () => {
-  const world = useDeliveries();
+  const world = useOwnDeliveries();
   const receiver = useReceiver('each test');
   const other = useReceiver('each test');
   const releases: (() => Promise<void>)[] = [];

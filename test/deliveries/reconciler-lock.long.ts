@@ -4,12 +4,12 @@ import { openLink } from '../../faults/proxy.ts';
 import { createRunInspector } from '../../src/reconciler/run-inspector.ts';
 import { startReconciler, type Reconciler } from '../../src/reconciler/reconciler-loop.ts';
 import { createTaskControl } from '../../src/temporal/task-control.ts';
-import { useDeliveries } from '../support/deliveries.ts';
+import { useOwnDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
 
 describe('the lock of the reconciler', function () {
   this.timeout(120_000);
-  const world = useDeliveries({ workers: 0 });
+  const world = useOwnDeliveries({ workers: 0 });
 
   /** Starts a reconciler that takes its lock over this URL. All other statements use the direct connection. */
   function start(databaseUrl: string, onTurn: () => void): Reconciler {

@@ -23,13 +23,13 @@ import { createTaskControl } from '../../src/temporal/task-control.ts';
 import { TASK_RUN_WORKFLOW, taskQueues } from '../../src/temporal/task-messages.ts';
 import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
-import { useDeliveries } from '../support/deliveries.ts';
+import { useOwnDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
 
 const MINUTE_MS = 60_000;
 
 describe('the workflows and activities of deliveries', () => {
-  const world = useDeliveries({ workers: 0 });
+  const world = useOwnDeliveries({ workers: 0 });
 
   it('have priorities, so that new events do not wait behind many manual retries', async () => {
     const ids = Array.from({ length: 3 }, () => randomUUIDv7()) as [string, string, string];
@@ -58,7 +58,7 @@ describe('the workflows and activities of deliveries', () => {
 });
 
 describe('the reconciler', () => {
-  const world = useDeliveries({ workers: 0 });
+  const world = useOwnDeliveries({ workers: 0 });
   const receiver = useReceiver('each test');
   const silent = pino({ level: 'silent' });
 

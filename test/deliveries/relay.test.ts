@@ -8,7 +8,7 @@ import { startNotifications, type Notifications } from '../../src/database/commo
 import { answerRequest, claimRequests } from '../../src/database/webhooks/relays.ts';
 import { LISTENER_RECONNECT_MS } from '../../src/domain/common/limits.ts';
 import type { RelayAnswer, RelayRequest } from '../../src/domain/channel/channel.ts';
-import { type Deliveries, startDeliveries } from '../support/deliveries.ts';
+import { useDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
 
 const HEADERS = { 'x-service-event': 'issue.created' };
@@ -22,13 +22,12 @@ const OK: RelayAnswer = {
 };
 
 describe('an attempt through a listener', function () {
-  let deliveries: Deliveries;
+  const deliveries = useDeliveries();
   let notifications: Notifications;
   let relay: Relay;
   let webhookId: string;
 
   before(async () => {
-    deliveries = await startDeliveries();
     const { database, configuration } = deliveries;
     notifications = await startNotifications(configuration.databaseUrl, pino({ level: 'silent' }), [
       'relayAnswers',
@@ -40,10 +39,7 @@ describe('an attempt through a listener', function () {
       pollMs: 100,
     });
   });
-  after(async () => {
-    await notifications.close();
-    await deliveries.close();
-  });
+  after(() => notifications?.close());
   beforeEach(async () => {
     webhookId = await deliveries.webhook({ url: 'http://localhost:4000/' });
     await deliveries.changeWebhook(webhookId, { listening_until: new Date(Date.now() + 30_000) });

@@ -13,7 +13,7 @@ import { Delivery } from '../../src/database/webhooks/entities.ts';
 import { startOverdueRetries } from '../../src/reconciler/forgotten-deliveries.ts';
 import { attemptWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
-import { useDeliveries } from '../support/deliveries.ts';
+import { useOwnDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 
@@ -21,7 +21,7 @@ const SOON_MS = 300;
 
 /** The timer in Temporal and the row in the database, which decides. */
 describe('a scheduled retry', () => {
-  const world = useDeliveries();
+  const world = useOwnDeliveries();
   const receiver = useReceiver('each test', () => ({ tls: services().tls }));
 
   /** A delivery after its first attempt, with a stored retry. `input` is its attempt's. */

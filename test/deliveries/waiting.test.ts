@@ -18,7 +18,7 @@ import { createOutboundClient } from '../../src/outbound/attempt.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { UNTRACED } from '../../src/outbound/traces.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
-import { useDeliveries } from '../support/deliveries.ts';
+import { useDeliveries, useOwnDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { successOf } from '../support/results.ts';
@@ -213,7 +213,9 @@ describe('an attempt that waits for a free place', function () {
 
 describe('a large number of manual retries', function () {
   // Eight slots.
-  const world = useDeliveries({ environment: { ATTEMPTS_AT_ONCE: '4', ATTEMPTS_AT_ONCE_PER_WEBHOOK: '1' } });
+  const world = useOwnDeliveries({
+    environment: { ATTEMPTS_AT_ONCE: '4', ATTEMPTS_AT_ONCE_PER_WEBHOOK: '1' },
+  });
   const RETRIES = 24;
 
   it('does not delay retries and tests of other webhooks, and all are made', async () => {

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import * as fc from 'fast-check';
 import type { AttemptResult } from '../../src/database/webhooks/delivery-results.ts';
-import { useDeliveries } from '../support/deliveries.ts';
+import { useOwnDeliveries } from '../support/deliveries.ts';
 import { successOf } from '../support/results.ts';
 import { createLedgerPair, type LedgerPair } from './ledger-pair.ts';
 import { holdsAsync } from './property.ts';
@@ -69,7 +69,7 @@ const action = fc.oneof(
 );
 
 describe('the statements that change deliveries and webhooks', function () {
-  const world = useDeliveries({ workers: 0 });
+  const world = useOwnDeliveries({ workers: 0 });
 
   it('do what the ledger of the simulation does, for random stories', async () => {
     await holdsAsync(

@@ -1,6 +1,7 @@
 import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
 import { readConfiguration, type Configuration } from '../../src/runtime/configuration.ts';
+import { createWorkspace, type Installation } from '../../src/runtime/installation.ts';
 import { Delivery, DeliveryAttempt, Webhook } from '../../src/database/webhooks/entities.ts';
 import { Notification } from '../../src/database/people/entities.ts';
 import { payloadText } from '../../src/domain/webhooks/event-payload.ts';
@@ -17,6 +18,8 @@ import { freshInstallation } from './installation.ts';
 import { useRuntime } from './runs.ts';
 import { services } from './services.ts';
 import { settingsOn } from './settings.ts';
+import { sharedInLane } from './shared.ts';
+import { endWorkspace } from './world.ts';
 
 /** The fields of a webhook in a test. */
 export type WebhookPlan = {
@@ -33,11 +36,26 @@ export type WebhookPlan = {
 
 export type EventPlan = { id?: string; event?: EventKind; data?: string; timestamp?: Date };
 
-/** Deliveries on real services, without the HTTP API: a separate database, workers in this process, Temporal. */
-export type Deliveries = Awaited<ReturnType<typeof startDeliveries>>;
+/** Deliveries on real services, without the HTTP API: a database, a workspace, workers in this process, Temporal. */
+export type Deliveries = ReturnType<typeof deliveriesIn>;
 
-/** Registers hooks that start deliveries for a `describe` and close them. */
-export function useDeliveries(options?: DeliveriesOptions): Deliveries {
+/** Registers hooks that give the tests of a `describe` a separate workspace with the lane's worker. */
+export function useDeliveries(): Deliveries {
+  return useFixture(async () => {
+    const service = await sharedDeliveryService();
+    const installation = await createWorkspace(service.database.em.fork(), {
+      workspaceName: 'Test',
+      projectName: 'Test',
+      adminEmail: `admin-${randomUUID()}@example.com`,
+    });
+    return deliveriesIn(service, installation, () =>
+      endWorkspace(service.database, installation.workspace_id),
+    );
+  });
+}
+
+/** Registers hooks that start a database and workers for the tests of a `describe`, and close them. */
+export function useOwnDeliveries(options?: DeliveriesOptions): Deliveries {
   return useFixture(() => startDeliveries(options));
 }
 
@@ -47,8 +65,21 @@ type DeliveriesOptions = {
   environment?: Record<string, string>;
 };
 
-/** `engine`: another Temporal than that of the tests, for example one that skips time. */
-export async function startDeliveries(options: DeliveriesOptions = {}) {
+/** Starts a database and workers. `engine`: another Temporal than that of the tests, for example one that skips time. */
+export async function startDeliveries(options: DeliveriesOptions = {}): Promise<Deliveries> {
+  const service = await startDeliveryService(options);
+  return deliveriesIn(service, service.installation, service.close);
+}
+
+type DeliveryService = Awaited<ReturnType<typeof startDeliveryService>>;
+
+/** One worker for all tests of a lane without separate settings. */
+const sharedDeliveryService = sharedInLane(
+  () => startDeliveryService({}),
+  (service) => service.close(),
+);
+
+async function startDeliveryService(options: DeliveriesOptions) {
   const { url, database, installation, close } = await freshInstallation();
   const lines: string[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
@@ -59,20 +90,43 @@ export async function startDeliveries(options: DeliveriesOptions = {}) {
     ...options.environment,
   });
   const engine = options.engine ?? (await connectTemporal());
-  const { taskQueue } = configuration;
-  const control: DeliveryControl = createDeliveryControl({ client: engine.client, taskQueue });
-  const sealing = createSealing(configuration.sealingKeys);
   const begin = () => startDeliveryWorker(configuration, log, options.engine);
   let workers: Running[] = await Promise.all(Array.from({ length: options.workers ?? 1 }, begin));
+  return {
+    database,
+    configuration,
+    installation,
+    client: engine.client,
+    lines,
+    async restartWorkers(): Promise<void> {
+      await Promise.all(workers.map((worker) => worker.close()));
+      workers = await Promise.all(workers.map(begin));
+    },
+    async close(): Promise<void> {
+      await Promise.all(workers.map((worker) => worker.close()));
+      if (!options.engine) await engine.connection.close();
+      await close();
+    },
+  };
+}
+
+function deliveriesIn(service: DeliveryService, installation: Installation, close: () => Promise<void>) {
+  const { database, configuration, client, lines, restartWorkers } = service;
+  const firstLine = lines.length;
+  const control: DeliveryControl = createDeliveryControl({ client, taskQueue: configuration.taskQueue });
+  const sealing = createSealing(configuration.sealingKeys);
   const em = () => database.em.fork();
 
   return {
     database,
     configuration,
     installation,
-    client: engine.client,
+    client,
     control,
-    logged: () => lines.join(''),
+    restartWorkers,
+    close,
+    /** Returns the log of the workers since these deliveries were opened. */
+    logged: () => lines.slice(firstLine).join(''),
 
     async webhook(plan: WebhookPlan): Promise<string> {
       const id = randomUUIDv7();
@@ -136,17 +190,6 @@ export async function startDeliveries(options: DeliveriesOptions = {}) {
     webhookRow: (id: string) => em().findOneOrFail(Webhook, { id }),
     changeWebhook: (id: string, change: Record<string, unknown>) =>
       em().nativeUpdate(Webhook, { id }, change),
-    notices: () => em().find(Notification, {}),
-
-    async restartWorkers(): Promise<void> {
-      await Promise.all(workers.map((worker) => worker.close()));
-      workers = await Promise.all(workers.map(begin));
-    },
-
-    async close(): Promise<void> {
-      await Promise.all(workers.map((worker) => worker.close()));
-      if (!options.engine) await engine.connection.close();
-      await close();
-    },
+    notices: () => em().find(Notification, { workspace_id: installation.workspace_id }),
   };
 }
