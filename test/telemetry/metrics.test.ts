@@ -1,22 +1,43 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { METRICS } from '../../src/telemetry/metrics.ts';
+import { teamText } from '../agents/model-world.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
+import { modelSettings, startModelServer, type ModelServer } from '../support/model-server.ts';
+import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
+import { EXPRESSIONS, PAGE, readExpressions } from './monitoring-documents.ts';
 import { PROCESSES, scrape, startObserved, valueOf, WEBHOOK, type ObservedService } from './observed.ts';
 
+const PRICES = 'prices:\n  openai-compatible/test: { input: 1, output: 2 }\n';
+
 describe('the metrics of the processes', function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   let service: ObservedService;
+  let models: ModelServer;
+  let viewer: PlainChannel;
   const receiver = useCallbackReceiver();
+  const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
 
   before(async () => {
-    service = await startObserved();
+    models = await startModelServer(() => ({ text: 'Done.', tokens: [7, 3] }));
+    const agents = join(folder, 'agents.yml');
+    writeFileSync(agents, teamText({ more: PRICES }));
+    service = await startObserved({ AGENTS_FILE: agents, ...modelSettings(models) });
     await work();
   });
   after(async () => {
+    await viewer?.close();
     await service?.close();
+    await models?.close();
+    rmSync(folder, { recursive: true });
   });
 
-  /** Submits a task with a callback, and an event that one webhook accepts and another one rejects. */
+  /**
+   * Submits a task with a callback, whose run a viewer follows, and an event that one webhook accepts and another one rejects.
+   */
   async function work(): Promise<void> {
     receiver.answering(({ url }) => (url === '/refusing' ? 500 : 204));
     for (const path of ['/taking', '/refusing']) {
@@ -33,10 +54,16 @@ describe('the metrics of the processes', function () {
     const task = {
       title: 'A task',
       project_id: service.installation.project_id,
+      task_type: 'bug',
       callback_url: `${receiver.url}/cb`,
     };
-    assert.equal((await service.send('POST', '/api/v1/tasks', task)).status, 201);
+    const submitted = await service.send('POST', '/api/v1/tasks', task);
+    const { execution_id: id } = (await submitted.json()) as { execution_id: string };
+    const { token } = (await (await service.send('POST', '/api/v1/tokens', {})).json()) as { token: string };
+    viewer = await openPlain(service.gatewayUrl, token);
+    await viewer.ask({ type: 'join', room: `workflow:${id}`, after: 0 });
     await receiver.receives(3);
+    await viewer.hears('event');
   }
 
   const reaches = (
@@ -150,6 +177,47 @@ describe('the metrics of the processes', function () {
       assert.equal('workers' in body.checks, name !== 'gateway');
       assert.equal((await fetch(`${service.observedAt(name)}/other`)).status, 404);
       assert.equal((await fetch(`${service.observedAt(name)}/metrics`, { method: 'POST' })).status, 405);
+    }
+  });
+
+  /** Returns the samples of all processes by their names, after both kinds of attempts were counted. */
+  const exposed = () =>
+    eventually('both kinds of attempts are counted', async () => {
+      const samples = await Promise.all(PROCESSES.map((name) => scrape(service, name)));
+      const byName = Map.groupBy(samples.flat(), ({ name }) => name);
+      const counted = ['baton_callback_attempts_total', 'baton_delivery_attempts_total'];
+      return counted.every((name) => byName.get(name)?.some(({ value }) => value > 0)) && byName;
+    });
+
+  it('and their labels are all that alerts and the dashboard use', async () => {
+    const known = await exposed();
+    const missing = (await readExpressions(EXPRESSIONS)).flatMap(({ of, selectors }) =>
+      selectors
+        .filter(({ name }) => name !== 'up')
+        .flatMap(({ name, equal }) => {
+          const samples = known.get(name) ?? [];
+          if (samples.length === 0) return [`${of}: ${name}`];
+          const has = (label: string, value: string) =>
+            label === 'job' || samples.some(({ labels }) => labels[label] === value);
+          return Object.entries(equal)
+            .filter(([label, value]) => !has(label, value))
+            .map(([label, value]) => `${of}: ${name}{${label}="${value}"}`);
+        }),
+    );
+    assert.deepEqual(missing, []);
+  });
+
+  it('are those that the documents list', async () => {
+    const found = await exposed();
+    const names = [...found.keys()]
+      .filter((name) => !name.startsWith('temporal_'))
+      .map((name) => name.replace(/_(bucket|sum|count)$/, ''));
+    const known: string[] = Object.values(METRICS).map(({ name }) => name);
+    assert.deepEqual([...new Set(names)].toSorted(), known.toSorted());
+    for (const [, name = ''] of PAGE.matchAll(/`(temporal_\w+)`/g)) {
+      const isThere = ['', '_count'].some((end) => found.has(`${name}${end}`));
+      // This metric exists only after a request has failed.
+      assert.ok(isThere || name === 'temporal_request_failure' || name === 'temporal_', name);
     }
   });
 });

@@ -1,0 +1,3 @@
+import { describeTraces } from './described-traces.ts';
+
+describeTraces('unencrypted', 'named-by-the-operator');
