@@ -1,9 +1,9 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { findChromium } from './chromium.ts';
 import { WAIT_TIMEOUT_MS } from './eventually.ts';
 import { sharedInLane } from './shared.ts';
 
-/** A page in a new context, without cookies, storage or cache. */
+/** A page in the browser of this lane. */
 export type OpenPage = {
   page: Page;
   /** The errors of the page: console errors, uncaught errors, failed requests. */
@@ -17,10 +17,19 @@ const LAUNCH_LIMIT_MS = 60_000;
 
 const browser = sharedInLane(launch, (launched) => launched.close());
 
-/** Opens a page in the browser of this lane, which is started at the first call. */
-export async function openPage(options: BrowserContextOptions = {}): Promise<OpenPage> {
+/** Opens a context, without cookies, storage or cache, in the browser of this lane, which is started at the first call. */
+export async function openContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const context = await (await browser()).newContext(options);
   context.setDefaultTimeout(WAIT_TIMEOUT_MS);
+  return context;
+}
+
+/** Opens a page in a new context, or in `shared`, which stays open. */
+export async function openPage(
+  options: BrowserContextOptions = {},
+  shared?: BrowserContext,
+): Promise<OpenPage> {
+  const context = shared ?? (await openContext(options));
   const page = await context.newPage();
   const errors: string[] = [];
   page.on('console', (message) => {
@@ -32,7 +41,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Ope
     // Requests aborted by a navigation are not errors.
     if (why !== 'net::ERR_ABORTED') errors.push(`${request.method()} ${request.url()}: ${why}`);
   });
-  return { page, errors, close: () => context.close() };
+  return { page, errors, close: () => (shared ? page.close() : context.close()) };
 }
 
 /** Calls `work` with a page and always closes it afterwards. */

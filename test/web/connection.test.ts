@@ -59,11 +59,16 @@ describe('the screens without a connection', () => {
   it('say so if the server does not respond', async () => {
     const lost = await openScreens(world);
     const banner = lost.page.getByRole('status', { name: 'Connection' });
+    // The list is read again within this time.
+    const readAgain = () => lost.page.clock.fastForward(6_000);
+    await lost.page.clock.install();
     await lost.go('/orchestration');
     await lost.page.getByText('No runs yet').waitFor();
     await lost.page.route('**/api/v1/**', (route) => route.abort('internetdisconnected'));
+    await readAgain();
     await banner.getByText(/^Cannot reach the server · last update/).waitFor();
     await lost.page.unrouteAll();
+    await readAgain();
     await banner.getByText('Cannot reach the server').waitFor({ state: 'detached' });
     await lost.close();
   });

@@ -53,14 +53,18 @@ export async function startPopulatedWorkspace(
     const body = { title, project_id: world.installation.project_id, metadata: { rehearsal }, ...fields };
     return (await make('/api/v1/tasks', body)).execution_id;
   };
-  const runs = await startRuns(world, owner, submit);
+  const [runs, invitation, webhooks] = await Promise.all([
+    startRuns(world, owner, submit),
+    invitePeople(world, owner, make),
+    addWebhooks(world, owner, receiver, make),
+  ]);
   return {
     world,
     runs,
     cookie,
     submit,
-    invitation: await invitePeople(world, owner, make),
-    ...(await addWebhooks(world, owner, receiver, make)),
+    invitation,
+    ...webhooks,
     async close() {
       await world.close();
       await receiver.close();

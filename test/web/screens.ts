@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { BrowserContextOptions, Page } from 'playwright-core';
-import { openPage } from '../support/browser.ts';
+import type { BrowserContext, Page, Request } from 'playwright-core';
+import { openContext, openPage } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { PASSWORD, type World } from '../support/world.ts';
 
@@ -26,6 +26,8 @@ const WAIT_FOR_ANIMATIONS = `(async () => {
   do await twoFrames();
   while (document.getAnimations().some(isMoving));
 })()`;
+const DESKTOP = { viewport: { width: 1280, height: 900 } };
+const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
 /** The browser logs every rejected request and every lost connection to the console. Neither is an error of the page. */
 const EXPECTED_ERRORS =
   /Failed to load resource: the server responded with a status of 4\d\d|ERR_INTERNET_DISCONNECTED/;
@@ -39,12 +41,17 @@ const FIND_OVERFLOW = `(() => {
   return { wide: reaching.slice(0, 3).map((element) => element.outerHTML.slice(0, 160)), width: scrollWidth };
 })()`;
 
+/** The part of a screen that an open dialog is. */
+export const DIALOG = '[role=dialog]';
+
 /** A browser page with the screens of a world. */
 export type ScreensPage = {
   page: Page;
   /** The errors of the page, except refused requests. */
   errors(): string[];
   go(path: string): Promise<void>;
+  /** Resolves when no request is in progress and the last response has been rendered. */
+  isLoaded(): Promise<void>;
   /** Signs in with the form of the page. */
   signIn(email?: string, password?: string): Promise<void>;
   close(): Promise<void>;
@@ -59,14 +66,21 @@ function ownersCookie(world: World): Promise<string> {
   return known;
 }
 
-/** Opens a page with a session of the owner, unless `cookie` names another session or none. */
+/**
+ * Opens a page with a session of the owner, unless `cookie` names another session or none. It has a new context, unless
+ * `context` is given.
+ */
 export async function openScreens(
   world: World,
-  options: BrowserContextOptions & { cookie?: string | null } = {},
+  options: { cookie?: string | null; context?: BrowserContext } = {},
 ): Promise<ScreensPage> {
-  const { cookie = await ownersCookie(world), ...context } = options;
-  const { page, errors, close } = await openPage({ viewport: { width: 1280, height: 900 }, ...context });
+  const { cookie = await ownersCookie(world), context } = options;
+  const { page, errors, close } = await openPage(DESKTOP, context);
   const { url } = world.api;
+  const pending = new Set<Request>();
+  page.on('request', (request) => pending.add(request));
+  page.on('requestfinished', (request) => pending.delete(request));
+  page.on('requestfailed', (request) => pending.delete(request));
   if (cookie !== null) {
     const [name = '', value = ''] = cookie.split('=');
     await page.context().addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }]);
@@ -76,6 +90,11 @@ export async function openScreens(
     errors: () => errors.filter((error) => !EXPECTED_ERRORS.test(error)),
     go: async (path) => {
       await page.goto(`${url}${path}`);
+    },
+    async isLoaded() {
+      // What a response shows can send the next request.
+      do await page.evaluate(TWO_FRAMES);
+      while (pending.size > 0);
     },
     async signIn(email = world.installation.admin_email, password = PASSWORD) {
       await page.getByLabel('E-mail').fill(email);
@@ -88,14 +107,22 @@ export async function openScreens(
 
 /**
  * Registers hooks that open a page, as {@link openScreens} does, for each test of a `describe`, and fail a test whose page
- * has logged errors. The returned object is filled before each test.
+ * has logged errors. The returned object is filled before each test. The pages of the owner share a context, so that the
+ * screens come from its cache.
  */
 export function useScreens(world: World, options: { cookie?: null } = {}): ScreensPage {
   const at = {} as ScreensPage;
-  beforeEach(async () => void Object.assign(at, await openScreens(world, options)));
+  let context: BrowserContext | undefined;
+  if (options.cookie === undefined) before(async () => void (context = await openContext(DESKTOP)));
+  after(() => context?.close());
+  beforeEach(async () => {
+    Object.assign(at, await openScreens(world, { ...options, ...(context ? { context } : {}) }));
+  });
   afterEach(async () => {
     const pageErrors = at.errors();
     await at.close();
+    // A failed test can have left it offline.
+    await context?.setOffline(false);
     assert.deepEqual(pageErrors, []);
   });
   return at;
@@ -103,9 +130,10 @@ export function useScreens(world: World, options: { cookie?: null } = {}): Scree
 
 /**
  * Checks a screen against the rules of WCAG 2.2 AA and best practice: all rules in the light theme, and the colour rules
- * in the dark theme, which differs only in colours. `within` selects a part of the screen.
+ * in the dark theme, which differs only in colours, and which stays. `within` selects a part of the screen.
  */
 export async function assertAccessible(page: Page, what: string, within = 'html'): Promise<void> {
+  await page.locator(within).first().waitFor({ state: 'attached' });
   for (const colorScheme of ['light', 'dark'] as const) {
     await showTheme(page, colorScheme);
     if (!(await page.evaluate<boolean>(`'axe' in globalThis`))) await page.evaluate(AXE);
@@ -130,14 +158,13 @@ export async function assertAccessible(page: Page, what: string, within = 'html'
     );
     assert.deepEqual(found, [], `${what}, ${colorScheme}`);
   }
-  await showTheme(page, 'light');
 }
 
 /** Checks that no element overflows the page at a phone's width. */
 export async function assertFitsPhone(page: Page): Promise<void> {
   const size = page.viewportSize();
   await page.setViewportSize({ width: 390, height: 844 });
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await page.evaluate(TWO_FRAMES);
   let wide: string[] = [];
   // The narrow layout is rendered shortly after the resize.
   await eventually('the page is narrow', async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { MAX_PAGE } from '../../src/domain/common/limits.ts';
 import { addPerson, storeKeys } from '../support/people.ts';
 import { PASSWORD, useWorld } from '../support/world.ts';
-import { assertAccessible, openScreens, picture, useScreens } from './screens.ts';
+import { assertAccessible, DIALOG, openScreens, picture, useScreens } from './screens.ts';
 
 describe('the settings screens', () => {
   const world = useWorld();
@@ -23,7 +23,7 @@ describe('the settings screens', () => {
     await dialog.getByRole('combobox', { name: 'Project' }).and(page.locator('[value="First"]')).waitFor();
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByText('Must have at least 1 character.').waitFor();
-    await assertAccessible(page, 'the form of a key');
+    await assertAccessible(page, 'the form of a key', DIALOG);
     await picture(page, 'key-new');
     await dialog.getByLabel('Name').fill('CI');
     await dialog.getByRole('checkbox', { name: 'send events' }).check();
@@ -80,7 +80,7 @@ describe('the settings screens', () => {
     await ask('Rob');
     await dialog.getByText(`${revoked.prefix}…`).waitFor();
     assert.ok(await dialog.getByRole('checkbox', { name: 'Revoke their API keys' }).isChecked());
-    await assertAccessible(page, 'the removal of a member');
+    await assertAccessible(page, 'the removal of a member', DIALOG);
     await picture(page, 'member-remove');
     await removed('Rob');
     await ask('Kim');
@@ -149,7 +149,7 @@ describe('the settings screens', () => {
     await page.getByRole('dialog').getByLabel('E-mail').fill(ada);
     await page.getByRole('button', { name: 'Create invitation' }).click();
     const link = (await page.getByLabel('Invitation link').textContent()) ?? '';
-    await assertAccessible(page, 'a created invitation');
+    await assertAccessible(page, 'a created invitation', DIALOG);
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('region', { name: 'Invitations' }).getByText(ada).waitFor();
 

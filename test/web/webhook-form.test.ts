@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
+import { deleteWebhooks } from '../support/webhooks.ts';
 import { useWorld } from '../support/world.ts';
-import { assertAccessible, assertFitsPhone, useScreens } from './screens.ts';
+import { assertAccessible, assertFitsPhone, DIALOG, useScreens } from './screens.ts';
 
 const LIST = '/settings/integrations/webhooks';
 
@@ -10,9 +11,7 @@ describe('the webhook form', () => {
   const at = useScreens(world);
   let page: Page;
   beforeEach(() => void ({ page } = at));
-  afterEach(async () => {
-    for (const { id } of await webhooks()) await world.send('DELETE', `/api/v1/webhooks/${id}`);
-  });
+  afterEach(() => deleteWebhooks(world));
 
   type Listed = { id: string; has_secret: boolean; events: { event: string; filters: object[] }[] };
   const webhooks = async (): Promise<Listed[]> => (await world.send('GET', '/api/v1/webhooks')).json.data;
@@ -97,7 +96,7 @@ describe('the webhook form', () => {
     await at.go(`${LIST}/${id}/edit`);
     await page.getByLabel('Name').fill('Changed');
     await leave();
-    await assertAccessible(page, 'the dialog before changes are discarded');
+    await assertAccessible(page, 'the dialog before changes are discarded', DIALOG);
     await dialog.getByRole('button', { name: 'Keep editing' }).click();
     await dialog.waitFor({ state: 'detached' });
     assert.equal(await page.getByLabel('Name').inputValue(), 'Changed');

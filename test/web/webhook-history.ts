@@ -11,32 +11,35 @@ type Hour = { ago: number; succeeded: number; failed: number; tookMs: number };
 
 /** Inserts attempts of past hours for a webhook. */
 export async function withHistory(world: World, webhookId: string, hours: readonly Hour[]): Promise<void> {
-  const database = queryBuilderOf(world.database);
-  for (const { ago, succeeded, failed, tookMs } of hours) {
+  const attempts = hours.flatMap(({ ago, succeeded, failed, tookMs }) => {
     const at = new Date(Date.now() - ago * HOUR_MS);
-    for (let count = 0; count < succeeded + failed; count += 1) {
-      const failure = count < failed ? 'status' : null;
-      const id = derivedUuid(at, randomUUID());
-      const timings = JSON.stringify({ ...UNTIMED, total_ms: tookMs + count });
-      await sql`
-        with delivery as (
-          insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, attempts_count,
-            response_status, failure, response_ms, created_at, updated_at)
-          values (${id}, ${world.installation.workspace_id}, ${webhookId}, 0, ${`evt_${id}`}, 'issue.created',
-            ${failure ? 'failed' : 'succeeded'}, 1, ${failure ? 503 : 200}, ${failure}, ${tookMs}, ${at.toISOString()},
-            ${at.toISOString()})
-        )
-        insert into delivery_attempts (delivery_id, number, trigger, attempted_at, url, request_headers, response_status,
-          failure, response_ms, timings)
-        values (${id}, 1, 'automatic', ${at.toISOString()}, 'https://example.com/', '{}', ${failure ? 503 : 200},
-          ${failure}, ${tookMs + count}, ${timings})
-      `.execute(database);
-    }
-  }
+    return Array.from({ length: succeeded + failed }, (_, index) => ({
+      id: derivedUuid(at, randomUUID()),
+      at,
+      took: tookMs,
+      total: tookMs + index,
+      response: index < failed ? 503 : 200,
+      failure: index < failed ? 'status' : null,
+    }));
+  });
+  await sql`
+    with attempt as materialized (
+      select * from json_to_recordset(${JSON.stringify(attempts)}::json)
+        as attempt(id uuid, at timestamptz, took integer, total integer, response integer, failure text)
+    ), delivery as (
+      insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, attempts_count,
+        response_status, failure, response_ms, created_at, updated_at)
+      select id, ${world.installation.workspace_id}::uuid, ${webhookId}::uuid, 0, 'evt_' || id, 'issue.created',
+        case when failure is null then 'succeeded' else 'failed' end, 1, response, failure, took, at, at
+      from attempt
+    )
+    insert into delivery_attempts (delivery_id, number, trigger, attempted_at, url, request_headers, response_status,
+      failure, response_ms, timings)
+    select id, 1, 'automatic', at, 'https://example.com/', '{}', response, failure, total,
+      json_build_object('lookup_ms', null, 'connect_ms', null, 'tls_ms', null, 'first_byte_ms', null, 'total_ms', total)
+    from attempt
+  `.execute(queryBuilderOf(world.database));
 }
-
-/** The timings of attempts with only a total. */
-const UNTIMED = { lookup_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null };
 
 /** Returns 24 hours of varying load, with one failing hour. */
 export function usualDay(badHour: number | null): Hour[] {

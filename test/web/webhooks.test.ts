@@ -3,52 +3,30 @@ import { execFileSync } from 'node:child_process';
 import type { Page, WebSocketRoute } from 'playwright-core';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import type { EventKind } from '../../src/domain/webhooks/event-kinds.ts';
+import { useWebhooks } from '../support/webhooks.ts';
 import { useWorld } from '../support/world.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { sql } from 'kysely';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { recordUnmadeRetry } from '../../src/database/webhooks/scheduled-retries.ts';
 import { addPerson } from '../support/people.ts';
-import { assertAccessible, assertFitsPhone, openScreens, picture, useScreens } from './screens.ts';
+import { assertAccessible, assertFitsPhone, DIALOG, openScreens, picture, useScreens } from './screens.ts';
 import { usualDay, withHistory } from './webhook-history.ts';
 
 const LIST = '/settings/integrations/webhooks';
 
 describe('the webhook screens', function () {
   const world = useWorld();
-  let receiver: Receiver;
   const at = useScreens(world);
+  const { receiver, ...webhooks } = useWebhooks(world);
   let page: Page;
-  beforeEach(async () => {
-    receiver = await startReceiver();
-    ({ page } = at);
-  });
-  afterEach(async () => {
-    const { json } = await world.send('GET', '/api/v1/webhooks?limit=200');
-    for (const { id } of json.data) await world.send('DELETE', `/api/v1/webhooks/${id}`);
-    await receiver.close();
-  });
+  beforeEach(() => void ({ page } = at));
 
-  const webhook = async (fields: Record<string, unknown> = {}): Promise<string> => {
-    const body = {
-      name: 'Billing sync',
-      url: receiver.url,
-      events: [{ event: 'issue.created' }],
-      ...fields,
-    };
-    const received = await world.send('POST', '/api/v1/webhooks', { body });
-    assert.equal(received.status, 201, received.text);
-    return received.json.id;
-  };
-  const publish = async (event: EventKind = 'issue.created', change: object = {}) => {
+  const webhook = (members: object = {}) => webhooks.create({ name: 'Billing sync', ...members });
+  const publish = (event: EventKind = 'issue.created', change: object = {}) => {
     const data = sampleData(event);
     const issue = data['issue'] ? { issue: { ...data['issue'], ...change } } : {};
-    const received = await world.send('POST', '/api/v1/events', {
-      body: { event, data: { ...data, ...issue } },
-    });
-    assert.equal(received.status, 202, received.text);
-    return received.json.id as string;
+    return webhooks.publish(event, { ...data, ...issue });
   };
   const log = () => page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
   const panel = () => page.getByRole('complementary', { name: 'Delivery' });
@@ -121,6 +99,7 @@ describe('the webhook screens', function () {
     await other.getByText('Webhook inactive').waitFor();
     await other.getByRole('button', { name: 'Activate' }).click();
     await page.getByText('Webhook inactive').waitFor({ state: 'detached' });
+    await other.close();
   });
 
   it('give viewers read-only access', async () => {
@@ -487,7 +466,7 @@ describe('the webhook screens', function () {
     await page.getByRole('button', { name: /^Recover \d+ deliveries$/ }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Baton will send 12 deliveries').waitFor();
-    await assertAccessible(page, 'the recovery dialog');
+    await assertAccessible(page, 'the recovery dialog', DIALOG);
     await picture(page, 'webhook-recover');
     await dialog.getByRole('button', { name: 'Send 12 deliveries' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -507,7 +486,7 @@ describe('the webhook screens', function () {
     await more.click();
     await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
     await page.getByRole('menu').waitFor({ state: 'detached' });
-    await assertAccessible(page, 'the rotation dialog');
+    await assertAccessible(page, 'the rotation dialog', DIALOG);
     await page.getByRole('button', { name: 'Rotate secret' }).click();
     assert.match(await page.getByRole('textbox', { name: 'New secret' }).inputValue(), /^[0-9a-f]{64}$/);
     await page.getByRole('button', { name: 'Done' }).click();
@@ -520,7 +499,7 @@ describe('the webhook screens', function () {
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByText('Delete “Billing sync”?').waitFor();
     await page.getByText('This permanently deletes the secret.').waitFor();
-    await assertAccessible(page, 'the deletion dialog');
+    await assertAccessible(page, 'the deletion dialog', DIALOG);
     await page.getByRole('button', { name: 'Delete webhook' }).click();
     await page.getByText('No webhooks yet').waitFor();
   });
