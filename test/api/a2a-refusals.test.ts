@@ -7,6 +7,7 @@ import {
 } from '../../src/domain/common/limits.ts';
 import { addWorkspace } from '../support/people.ts';
 import { useWorld, type Received, type Sent } from '../support/world.ts';
+import { keyWith } from './keys.ts';
 
 const VERSION = { 'A2A-Version': '1.0' };
 const METHOD_NOT_FOUND = -32_601;
@@ -206,12 +207,7 @@ describe('A2A requests that are refused', function () {
     assert.equal(none.json.error.data[0].reason, 'UNAUTHENTICATED');
     assertRestError(await rest('GET', '/tasks', { key: 'bt_wrong' }), 401, 'UNAUTHENTICATED');
     assertRestError(await rest('GET', '/extendedAgentCard', { key: null }), 401, 'UNAUTHENTICATED');
-    const cookie = await world.signIn();
-    const created = await world.send('POST', '/api/v1/keys', {
-      ...world.as(cookie),
-      body: { name: 'Reader', scopes: ['tasks:read'], project_id: world.installation.project_id },
-    });
-    const reader = { key: created.json.key };
+    const reader = { key: await keyWith(world, ['tasks:read']) };
     const before = await runs();
     const refused = await rpc('SendMessage', message(), reader);
     assert.equal(refused.status, 403);

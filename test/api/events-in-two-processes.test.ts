@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { bootstrap, type ApiProcess } from '../../src/api/server.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Received, useOwnWorld } from '../support/world.ts';
+import { type Received, useWorld } from '../support/world.ts';
 import { keyWith } from './keys.ts';
 
 const PATH = '/api/v1/events';
 const event = (id: string) => ({ id, event: 'issue.created', data: { issue: { id: '1' } } });
 
 describe('events that two processes receive simultaneously', () => {
-  const world = useOwnWorld();
+  const world = useWorld();
   let second: ApiProcess;
   let key: string;
   before(async () => {

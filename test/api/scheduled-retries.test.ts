@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useWebhooks } from '../support/webhooks.ts';
 import { type Received, useWorld } from '../support/world.ts';
 import { assertProblem } from './problems.ts';
 
@@ -12,15 +12,7 @@ type Row = Received['json'];
 
 describe('a scheduled retry of a delivery', () => {
   const world = useWorld();
-  let receiver: Receiver;
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(async () => {
-    const { json } = await world.send('GET', '/api/v1/webhooks?limit=200');
-    for (const { id } of json.data) await world.send('DELETE', `/api/v1/webhooks/${id}`);
-    await receiver.close();
-  });
+  const { receiver, create } = useWebhooks(world);
 
   const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
   const schedule = (id: string, at: string, headers = {}) =>
@@ -33,8 +25,7 @@ describe('a scheduled retry of a delivery', () => {
   /** A webhook with so many deliveries whose first attempt has ended with this status. */
   async function deliveries(count: number, status: 'succeeded' | 'retrying') {
     receiver.answering(status === 'succeeded' ? 204 : 500);
-    const body = { name: 'Chat', url: receiver.url, events: [{ event: 'issue.created' }] };
-    const { id: hook } = (await world.send('POST', '/api/v1/webhooks', { body })).json;
+    const hook = await create();
     const event = { event: 'issue.created', data: sampleData('issue.created') };
     const events = Array.from({ length: count }, () => event);
     await world.send('POST', '/api/v1/events', { body: { events } });
@@ -43,7 +34,7 @@ describe('a scheduled retry of a delivery', () => {
       return found.length === count && found.every((row) => row.status === status) && found;
     });
     receiver.answering(204);
-    return { hook: hook as string, ids: rows.map(({ id }) => id as string), rows };
+    return { hook, ids: rows.map(({ id }) => id as string), rows };
   }
   async function delivery(status: 'succeeded' | 'retrying' = 'succeeded') {
     const { hook, ids, rows } = await deliveries(1, status);

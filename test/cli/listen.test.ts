@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { keyWith } from '../api/keys.ts';
 import { eventually } from '../support/eventually.ts';
+import { deleteWebhooks } from '../support/webhooks.ts';
 import { PASSWORD, useOwnWorld } from '../support/world.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { type Cli, cliWith } from './cli-process.ts';
@@ -28,7 +30,7 @@ describe('baton listen', function () {
     await local.close();
     await proxy?.close();
     proxy = null;
-    for (const { id } of await webhooksOf(world)) await world.send('DELETE', `/api/v1/webhooks/${id}`);
+    await deleteWebhooks(world);
   });
 
   const begin = async (...more: string[]): Promise<Listening> => {
@@ -238,12 +240,7 @@ describe('baton listen', function () {
     });
 
     it('a key without the permission', async () => {
-      const cookie = await world.signIn();
-      const created = await world.send('POST', '/api/v1/keys', {
-        ...world.as(cookie),
-        body: { name: 'Reader', scopes: ['webhooks:read'], project_id: world.installation.project_id },
-      });
-      cli.env.BATON_API_KEY = created.json.key;
+      cli.env.BATON_API_KEY = await keyWith(world, ['webhooks:read']);
       const { code, stderr } = await cli.run(['listen', '--forward', local.url]);
       assert.equal(code, 5);
       assert.match(stderr, /webhooks:write/);

@@ -2,78 +2,42 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { pino } from 'pino';
-import { WebSocket } from 'ws';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { startNotifications } from '../../src/database/common/notifications.ts';
-import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { listedDelivery } from '../../src/domain/webhooks/delivery-view.ts';
 import { webhookView } from '../../src/domain/webhooks/webhook-view.ts';
+import { keyWith } from '../api/keys.ts';
 import { addWorkspace } from '../support/people.ts';
+import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
+import { useWebhooks } from '../support/webhooks.ts';
 import { type Received, useOwnWorld } from '../support/world.ts';
-import { plainAddress } from '../support/following.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 
-type Message = Received['json'];
-
-/** A connection of a plain client; `messages` holds everything that it received, in order. */
-type Client = { messages: Message[]; send(message: object): void; close(): void };
+type Delivery = Received['json'];
 
 describe('the room of a webhook', function () {
   const world = useOwnWorld({ worker: false, deliveryWorker: true });
-  let receiver: Receiver;
   let token: string;
-  const clients: Client[] = [];
+  const clients: PlainChannel[] = [];
   before(async () => {
     token = await tokenOf();
   });
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(async () => {
-    for (const client of clients.splice(0)) client.close();
-    const { json } = await world.send('GET', '/api/v1/webhooks?limit=200');
-    for (const { id } of json.data) await world.send('DELETE', `/api/v1/webhooks/${id}`);
-    await receiver.close();
-  });
+  afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
+  const { receiver, create: webhook, publish } = useWebhooks(world);
 
   const tokenOf = async (key?: string): Promise<string> =>
     (await world.send('POST', '/api/v1/tokens', key ? { key } : {})).json.token;
-  const webhook = async (members: object = {}): Promise<string> => {
-    const body = { name: 'Chat', url: receiver.url, events: [{ event: 'issue.created' }], ...members };
-    return (await world.send('POST', '/api/v1/webhooks', { body })).json.id;
-  };
-  const publish = async (status = 'Open'): Promise<string> => {
-    const data = { ...(sampleData('issue.created') as { issue: object }) };
-    Object.assign(data, { issue: { ...data.issue, status } });
-    const sent = await world.send('POST', '/api/v1/events', { body: { event: 'issue.created', data } });
-    assert.equal(sent.status, 202, sent.text);
-    return sent.json.id;
-  };
-  const connect = async (as = token): Promise<Client> => {
-    const socket = new WebSocket(plainAddress(world.api.url, as));
-    const messages: Message[] = [];
-    socket.on('message', (text) => messages.push(JSON.parse((text as Buffer).toString())));
-    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
-    const client = {
-      messages,
-      send: (message: object) => socket.send(JSON.stringify(message)),
-      close: () => socket.terminate(),
-    };
+  const join = async (webhookId: string, as = token) => {
+    const client = await openPlain(world.api.url, as);
     clients.push(client);
-    return client;
-  };
-  const answer = async (client: Client, message: object): Promise<Message> => {
-    const id = randomUUID();
-    client.send({ ...message, id });
-    return await eventually('a reply', () => client.messages.find((received) => received.id === id) ?? null);
-  };
-  const join = async (webhookId: string, as?: string): Promise<Client & { joined: Message }> => {
-    const client = await connect(as);
-    return { ...client, joined: await answer(client, { type: 'join', room: `webhook:${webhookId}` }) };
+    return { ...client, joined: await client.ask({ type: 'join', room: `webhook:${webhookId}` }) };
   };
   /** Waits for an update of an event's delivery that fulfils `matches`. Returns all updates of this delivery. */
-  const deliveryUpdates = async (client: Client, eventId: string, matches: (delivery: Message) => boolean) =>
+  const deliveryUpdates = async (
+    client: PlainChannel,
+    eventId: string,
+    matches: (delivery: Delivery) => boolean,
+  ) =>
     await eventually(`the delivery of ${eventId} as expected`, () => {
       const updates = client.messages
         .filter(({ type, event }) => type === 'event' && event.type === 'delivery.changed')
@@ -190,7 +154,7 @@ describe('the room of a webhook', function () {
     const [ownId, other] = [await webhook(), await webhook()];
     const viewer = await join(ownId);
     const leaver = await join(ownId);
-    assert.equal((await answer(leaver, { type: 'leave', room: `webhook:${ownId}` })).type, 'left');
+    assert.equal((await leaver.ask({ type: 'leave', room: `webhook:${ownId}` })).type, 'left');
     const before = leaver.messages.length;
     const event = await publish();
     await deliveryUpdates(viewer, event, ({ status }) => status === 'succeeded');
@@ -244,13 +208,8 @@ describe('the room of a webhook', function () {
     });
 
     it('to a token without the scope', async () => {
-      const body = { name: 'Tasks only', project_id: world.installation.project_id, scopes: ['tasks:read'] };
-      const created = await world.send('POST', '/api/v1/keys', {
-        ...world.as(await world.signIn()),
-        body,
-      });
-      assert.equal(created.status, 201, created.text);
-      assert.equal((await refusal(await webhook(), await tokenOf(created.json.key))).code, 'forbidden');
+      const key = await keyWith(world, ['tasks:read']);
+      assert.equal((await refusal(await webhook(), await tokenOf(key))).code, 'forbidden');
     });
 
     it('if the webhook is deleted', async () => {
