@@ -88,7 +88,7 @@ describe('the URL of a webhook', () => {
   const world = useWorld();
   const create = (url: string) => world.send('POST', '/api/v1/webhooks', { body: { ...PLAN, url } });
 
-  // test/outbound/address-guard.test.ts has more notations.
+  // test/outbound/hidden-addresses.test.ts has more notations.
   const REFUSED = 'http://10.1/';
   for (const url of [REFUSED, 'http://169.254.169.254/latest/meta-data', 'http://[::ffff:a00:1]/']) {
     it(`cannot be ${url}`, async () => {

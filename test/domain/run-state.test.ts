@@ -118,6 +118,13 @@ describe('RunState', () => {
     assert.equal(state.activeMs(CREATED + 4_100), 2_000);
   });
 
+  it('keeps its first pause if it is paused again', () => {
+    const state = executing('one');
+    state.pause({ by: 'key:x' }, CREATED + 300);
+    state.pause({ by: 'key:y' }, CREATED + 310);
+    assert.equal(state.takeChange()?.view.paused_by, 'key:x');
+  });
+
   it('counts a pause in Temporal once, and not again during its own pause', () => {
     const state = executing('one');
     const pausedAt = new Date(CREATED + 1_000).toISOString();

@@ -113,29 +113,10 @@ describe('the channel', function () {
       it('rejects invalid rooms', async () => {
         const speaker = await open(url, token);
         const upper = NOBODY.replace('7', 'A');
-        for (const room of [
-          '',
-          'workflow',
-          'workflow:',
-          'workflow:x',
-          `run:${NOBODY}`,
-          `workflow:${NOBODY} `,
-          upper,
-        ]) {
+        for (const room of ['', 'workflow:x', upper])
           assert.equal((await speaker.ask('join', { room })).code, 'invalid_room', room);
-        }
-        const bodies = [
-          {},
-          { room: 7 },
-          { room: null },
-          { room: ['workflow'] },
-          { room: 'x'.repeat(5_000) },
-          { room: `workflow:${NOBODY}`, after: -1 },
-          { room: `workflow:${NOBODY}`, after: 1.5 },
-          { room: `workflow:${NOBODY}`, after: '1' },
-          { room: `workflow:${NOBODY}`, after: 2 ** 53 },
-          { room: `workflow:${NOBODY}`, since: 1 },
-        ];
+        // test/domain/channel.test.ts has the other errors.
+        const bodies = [{}, { room: ['workflow'] }, { room: `workflow:${NOBODY}`, after: -1, since: 1 }];
         for (const body of bodies) {
           const { ok, code, message } = await speaker.ask('join', body);
           assert.deepEqual(

@@ -150,6 +150,7 @@ describe('the address guard', () => {
   }
 });
 
+/** test/outbound/hidden-addresses.test.ts has the other notations of addresses. */
 describe('the check of a configured URL', () => {
   const strict = createAddressGuard([]);
   const local = createAddressGuard(['127.0.0.0/8']);
@@ -161,16 +162,6 @@ describe('the check of a configured URL', () => {
     ['https://localhost/hook', local, true],
     ['https://127.0.0.1/hook', strict, false],
     ['https://127.0.0.1/hook', local, true],
-    ['https://0x7f.1/hook', strict, false],
-    ['https://2130706433/hook', strict, false],
-    ['https://127.1/hook', strict, false],
-    ['https://0177.0.0.1/hook', strict, false],
-    ['https://017700000001/hook', strict, false],
-    ['https://127.0.0.1./hook', strict, false],
-    ['https://0/hook', strict, false],
-    ['https://１２７.0.0.1/hook', strict, false],
-    ['https://127%2e0.0.1/hook', strict, false],
-    ['https://LOCALHOST:3000/hook', strict, false],
     ['https://localhost.example.com/hook', strict, true],
     ['https://intranet/hook', strict, true],
     ['https://[::1]/hook', strict, false],
