@@ -107,14 +107,6 @@ describe('the security headers', () => {
       await gateway.close();
     }
   });
-
-  it('set an HttpOnly session cookie with SameSite=Lax', async () => {
-    const body = { email: 'owner@example.com', password: 'a good long password' };
-    const { headers } = await world.send('POST', '/api/v1/session', { key: null, body });
-    const [value, ...attributes] = (headers.get('set-cookie') ?? '').split('; ');
-    assert.match(value ?? '', /^baton_session=[\w-]{43}$/);
-    assert.deepEqual(attributes.toSorted(), ['HttpOnly', 'Max-Age=1209600', 'Path=/', 'SameSite=Lax']);
-  });
 });
 
 describe('the security headers of an HTTPS service', () => {

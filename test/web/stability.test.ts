@@ -7,7 +7,8 @@ import { useOwnWorld } from '../support/world.ts';
 import { useScreens } from './screens.ts';
 import { withHistory } from './webhook-history.ts';
 
-const ROWS = 30;
+/** More than fit on the page. */
+const ROWS = 24;
 /** Positions are rounded to pixels. */
 const ROUNDING_PX = 1;
 const HEADER_PX = 52;
@@ -26,6 +27,7 @@ describe('a list beside its details', () => {
   /** Opens the row in the middle of a list, walks down and up, and closes. */
   const walk = async (rows: Locator, panel: Locator) => {
     await eventually('all rows are listed', async () => (await rows.count()) === ROWS);
+    assert.ok(await page.evaluate<boolean>('document.documentElement.scrollHeight > innerHeight'));
     const row = rows.nth(ROWS / 2);
     await row.evaluate((element) => element.scrollIntoView({ block: 'center' }));
     const before = await topOf(row);
