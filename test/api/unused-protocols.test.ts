@@ -21,7 +21,6 @@ const PROGRAM = `
 `;
 
 describe('the API without agents as callers', function () {
-
   it('does not load the implementations of their protocols', async () => {
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', PROGRAM]);
     assert.deepEqual(JSON.parse(stdout), []);
