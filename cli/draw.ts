@@ -89,7 +89,7 @@ function timeOf({ status, startedAt, durationMs }: StepPicture, now: number): st
   return duration(Math.max(0, now - Date.parse(startedAt)));
 }
 
-/** As many steps as there is room for, around the one that is at work. */
+/** Returns as many steps as there is room for, around the running one. */
 function inView(steps: readonly StepPicture[], room: number): readonly StepPicture[] {
   if (steps.length <= room) return steps;
   const active = steps.findIndex(({ status }) => status !== 'completed');
@@ -97,7 +97,7 @@ function inView(steps: readonly StepPicture[], room: number): readonly StepPictu
   return steps.slice(active === -1 ? steps.length - room : from).slice(0, room);
 }
 
-/** Cut where it would wrap, which would spoil the redrawing. Colours are left out where it has to be cut. */
+/** Returns a line cut to the width, because a wrapped line would break redrawing. A cut line has no colours. */
 function fitted(line: string, columns: number): string {
   const plain = stripVTControlCharacters(line);
   return plain.length < columns ? line : `${plain.slice(0, Math.max(0, columns - 2))}…`;

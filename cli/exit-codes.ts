@@ -3,7 +3,7 @@ import type { TaskState } from '../src/domain/tasks/task-states.ts';
 /** The exit codes of `baton`. */
 export const EXIT = {
   ok: 0,
-  /** The followed run or the webhook test failed. */
+  /** The followed run, the webhook test or another check of a command failed. */
   failed: 1,
   usage: 2,
   /** The run was escalated and needs a decision. */
@@ -22,7 +22,7 @@ export const EXIT = {
 export const EXIT_CODES_HELP = `
 Exit codes:
   0    success; with --wait and watch: the run completed
-  1    the run failed, or the webhook test failed; export: names are not unique
+  1    the run, the webhook test or another check failed; export: names are not unique
   2    invalid usage: unknown command, wrong or missing option, invalid file
   3    the run was escalated
   4    the run was cancelled

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 
 type Terminal = { isTTY?: boolean; columns?: number; rows?: number };
 
-/** What a command reads and writes: those of a process, or those that a test gives. */
+/** The streams and the environment of a command: those of the process, or those of a test. */
 export type Io = {
   env: NodeJS.ProcessEnv;
   stdin: Readable & { isTTY?: boolean };

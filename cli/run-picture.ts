@@ -2,7 +2,7 @@ import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
 import type { CallbackTrigger } from '../src/domain/tasks/callback.ts';
 import type { TaskState } from '../src/domain/tasks/task-states.ts';
 
-/** A step as `watch` shows it. `percent` is what it last reported of itself. */
+/** A step as `watch` shows it. `percent` is its last reported progress. */
 export type StepPicture = {
   id: string;
   name: string;
@@ -15,7 +15,7 @@ export type StepPicture = {
   text: string | null;
 };
 
-/** All that `watch` shows of a run, made from its events alone. */
+/** Everything that `watch` shows of a run, derived from its events. */
 export type RunPicture = {
   state: TaskState;
   steps: readonly StepPicture[];
@@ -33,7 +33,7 @@ export const emptyPicture: RunPicture = {
   durationMs: null,
 };
 
-/** The picture after one more event. What an event does not tell stays as it was. */
+/** Returns the picture after one more event. */
 export function withEvent(picture: RunPicture, event: FeedEvent): RunPicture {
   const data = event.data as EventData;
   switch (event.type) {
@@ -79,7 +79,7 @@ export function withEvent(picture: RunPicture, event: FeedEvent): RunPicture {
   }
 }
 
-/** What events carry, as far as it is shown; every member may be missing. */
+/** The data of events that is shown. Each field may be missing. */
 type EventData = {
   from?: TaskState;
   to?: TaskState;
@@ -103,7 +103,7 @@ type EventData = {
   next_attempt_at?: string | null;
 };
 
-/** An event in words, without its time; null for one that says nothing new to people. */
+/** Returns an event as text, without its time; null for an event that is not shown. */
 export function noteOf(event: FeedEvent): string {
   const data = event.data as EventData;
   const step = data.step === undefined ? '' : `${data.step.name} (${data.step.agent})`;
@@ -149,13 +149,15 @@ function callbackNote(data: EventData): string {
 }
 
 function withStep(picture: RunPicture, event: FeedEvent, change: Partial<StepPicture>): RunPicture {
-  const told = (event.data as EventData).step;
-  if (told === undefined) return picture;
-  const known = picture.steps.some((step) => step.id === told.id);
-  const steps = known ? picture.steps : [...picture.steps, plannedStep(told)];
+  const eventStep = (event.data as EventData).step;
+  if (eventStep === undefined) return picture;
+  const known = picture.steps.some((step) => step.id === eventStep.id);
+  const steps = known ? picture.steps : [...picture.steps, plannedStep(eventStep)];
   return {
     ...picture,
-    steps: steps.map((step) => (step.id === told.id ? { ...step, attempt: told.attempt, ...change } : step)),
+    steps: steps.map((step) =>
+      step.id === eventStep.id ? { ...step, attempt: eventStep.attempt, ...change } : step,
+    ),
   };
 }
 

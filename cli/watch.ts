@@ -12,8 +12,8 @@ const FRAME_MS = 100;
 const CLEAR_BELOW = '\u001b[J';
 
 /**
- * Follows a run to its end and the end of its callback: a picture that is drawn again and again in a terminal, one
- * line an event where it is piped, one JSON document an event with `--json`. Gives the state it ended in.
+ * Follows a run to its end and the end of its callback. In a terminal, it redraws one picture. If the output is piped, it
+ * prints a line for each event, with `--json` a JSON document for each event. Returns the final state.
  */
 export async function watchRun(
   api: Api,
@@ -24,10 +24,10 @@ export async function watchRun(
   const run = await api.call<Detail>('GET', `/api/v1/tasks/${id}`);
   const show = output.live ? createCanvas(output, run.title) : createLog(output);
   let picture: RunPicture = emptyPicture;
-  let lost = false;
+  let isLost = false;
   const onLost = (reason: string) => {
-    if (!lost) show.note(`${reason}; retrying`);
-    lost = true;
+    if (!isLost) show.note(`${reason}; retrying`);
+    isLost = true;
   };
   const onOtherTransport = (reason: string, transport: string) => {
     if (output.talkative) show.note(`${reason}; following by ${transport}`);
@@ -40,7 +40,7 @@ export async function watchRun(
       onLost,
       onOtherTransport,
     })) {
-      lost = false;
+      isLost = false;
       picture = withEvent(picture, event);
       show.event(event, picture);
     }
@@ -69,13 +69,13 @@ function createLog(output: Output): Shown {
   };
 }
 
-/** Draws at most ten times a second, and once a second while nothing happens, so that the times go on. */
+/** Draws at most ten times a second, and once a second without events, so that durations are up to date. */
 function createCanvas(output: Output, title: string): Shown {
   let latest: RunPicture = emptyPicture;
   let drawnLines = 0;
   let drawnAt = 0;
   let isStale = true;
-  /** Goes back over what is drawn. */
+  /** Returns the control sequence that clears the previous picture. */
   const wiped = () => `${drawnLines === 0 ? '' : `\u001b[${drawnLines}A`}\r${CLEAR_BELOW}`;
   const draw = () => {
     const now = Date.now();

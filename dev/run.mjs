@@ -49,7 +49,7 @@ function packagesIn(file) {
 }
 
 /**
- * Returns what npm has to do: `null` if nothing, `install` to add what is missing, `ci` to begin anew, because nothing is
+ * Returns what npm has to do: `null` if nothing, `install` to add what is missing, `ci` to start from nothing, because nothing is
  * installed, an installation was broken off, or other versions are installed.
  */
 function plan(needsTools) {
@@ -121,7 +121,7 @@ async function installAlone(needsTools) {
       await new Promise((done) => setTimeout(done, 500));
     }
   }
-  // Another command may have installed them meanwhile.
+  // Another command may have installed them since.
   const now = plan(needsTools);
   if (now !== null) await install(now);
   tryTo(() => rmSync(lock, { force: true }));

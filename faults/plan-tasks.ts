@@ -83,7 +83,7 @@ function planIncident(random: Random, script: Script, steps: number): Rehearsal 
   if (script === 'recovers') return { fail: { step, times: 1 } };
   if (script === 'fails') return { unrecoverable: { step } };
   if (script === 'escalates') return { escalate: { step, reason: 'A person must decide.' } };
-  if (script === 'is asked') return { ask: { step, question: 'May this go on?' } };
+  if (script === 'is asked') return { ask: { step, question: 'May this continue?' } };
   return {};
 }
 

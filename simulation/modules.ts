@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module';
 
-/** What stands for modules that production code imports, by the folder of the importing file. */
+/** Replacements of modules that production code imports, by the folder of the importing file. */
 const REPLACED = [
   { module: '@temporalio/workflow', in: '/src/workflows/', by: './engine/workflow-api.ts' },
   { module: 'node:timers/promises', in: '/src/', by: './world/timers-promises.ts' },

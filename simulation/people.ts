@@ -105,7 +105,7 @@ export function createPeople({ clock, tables, store, control, newId, trace }: De
   };
 }
 
-/** Starts an attempt, once more if the result is uncertain, as the API does. */
+/** Starts an attempt. Tries again if the outcome is uncertain, as the API does. */
 async function startTwice(start: () => Promise<unknown>): Promise<void> {
   try {
     await start();

@@ -27,7 +27,7 @@ export async function shrink(failure: Failure, run: Run): Promise<Failure> {
     for (let from = 0; from < best.story.steps.length && runs < MOST_RUNS; ) {
       const steps = best.story.steps.toSpliced(from, size);
       const isShorter = await attempt({ ...best.story, steps });
-      // What came before may be superfluous now.
+      // Earlier steps may be unnecessary now.
       if (isShorter && size === 1) from = 0;
       else if (!isShorter) from += size;
     }

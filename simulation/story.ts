@@ -2,7 +2,7 @@ import type { AttemptLimits } from '../src/domain/webhooks/attempt-scheduler.ts'
 import { createRandom, type Random } from './world/random.ts';
 import { RECEIVER_MODES, type ReceiverMode } from './world/receivers.ts';
 
-/** What happens in a world, at a time in milliseconds since its begin. Indexes count from zero, modulo what exists. */
+/** An action in a world, at a time in milliseconds since its start. Indexes count from zero, modulo the number of objects. */
 export type Step = { at: number } & (
   | { kind: 'events'; workspace: number; count: number }
   | { kind: 'receiver'; webhook: number; mode: ReceiverMode }
@@ -83,7 +83,7 @@ export function createStory(seed: number): Story {
   };
 }
 
-/** Most steps follow one another at once; some after the retries between them. */
+/** Returns the time until the next step: mostly seconds, sometimes long enough for retries. */
 function gapMs(random: Random): number {
   const most = random.pick([5, 200, 2_000, 2_000, 40_000, 10 * MINUTE_MS, 3 * HOUR_MS]);
   return random.between(0, most);

@@ -3,7 +3,7 @@ import { replaceModules } from './modules.ts';
 import type { Failure } from './shrink.ts';
 
 /*
- * Runs stories for `pool.ts`, in a thread of its own: here the clock, the timers and two modules are those of the
+ * Runs stories for `pool.ts` in a separate thread, in which the clock, the timers and two modules are those of the
  * simulated world.
  */
 
@@ -13,7 +13,7 @@ const { runStory } = await import('./world.ts');
 const { shrink } = await import('./shrink.ts');
 const { createStory } = await import('./story.ts');
 
-/** What became of a seed. `trace` only if it was requested. */
+/** The result of a seed. `trace` only if it was requested. */
 export type SeedResult = { seed: number; hash: string; trace: string | null; failure: Failure | null };
 
 async function runSeed(seed: number, isTraced: boolean): Promise<SeedResult> {

@@ -20,7 +20,7 @@ export type WorkerDependencies = {
   trace: (line: string) => void;
 };
 
-/** Tells the receivers what started an attempt, in a header. */
+/** Adds a header with the trigger of the attempt, for the receivers. */
 const TRACES: Traces = {
   within: (_traceparent, work) => work(),
   begin: ({ attributes }) => ({

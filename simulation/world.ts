@@ -20,10 +20,10 @@ import { enter } from './world/globals.ts';
 import { createRandom } from './world/random.ts';
 import { createReceivers, NETWORK_MS } from './world/receivers.ts';
 
-/** What a world did. `trace` has a line for each thing that happened; the same story gives the same bytes. */
+/** The result of a world. `trace` has a line for each event; the same story gives the same bytes. */
 export type Outcome = { violation: Violation | null; trace: string; hash: string };
 
-/** When every world begins, and how long it may take to become quiet after its last step, in milliseconds. */
+/** The start time of every world, and the maximum time from its last step to its end, in milliseconds. */
 const BEGIN = Date.UTC(2026, 0, 1);
 const LONGEST_MS = 72 * 3_600_000;
 /** Time in which requests and attempts in progress end, in milliseconds. */
@@ -197,7 +197,7 @@ function createWorld(story: Story, clock: ReturnType<typeof createClock>) {
       const limit = BEGIN + lastAt + LONGEST_MS;
       do {
         await clock.run(() => violation !== null || isQuiet(), limit);
-        // Requests in progress may bring more work.
+        // Requests in progress may cause more work.
         if (violation === null) await clock.run(() => violation !== null, clock.now() + LAST_REQUESTS_MS);
       } while (violation === null && !isQuiet() && clock.now() < limit);
       if (violation === null)

@@ -9,5 +9,5 @@ import { reloadOnNewBuild } from './app/new-build.ts';
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
 setNonce(nonce); // for the dependencies of the component library
 reloadOnNewBuild();
-const place = document.getElementById('screens');
-if (place) createRoot(place).render(<Screens nonce={nonce} />);
+const container = document.getElementById('screens');
+if (container) createRoot(container).render(<Screens nonce={nonce} />);

@@ -40,8 +40,8 @@ export function sumSelfTimes(profiles: readonly CpuProfile[], since = 0): SelfTi
       const frame = frames.get(id);
       if (!frame || ms === 0 || at < since || frame.functionName === '(idle)') continue;
       busyMs += ms;
-      const place = placeOf(frame.url, frame.functionName);
-      add(places, place, ms);
+      const location = placeOf(frame.url, frame.functionName);
+      add(places, location, ms);
       add(functions, `${frame.functionName || '(anonymous)'}  ${fileOf(frame.url, frame.lineNumber)}`, ms);
     }
   }

@@ -83,10 +83,10 @@ async function resealColumn(database: Database, ring: KeyRing, column: SealedCol
       after,
       limit: BATCH,
     });
-    const anew = found.flatMap((text) => {
-      const place = CONTEXT_OF[column](text);
+    const resealed = found.flatMap((text) => {
+      const context = CONTEXT_OF[column](text);
       try {
-        return [{ ...text, anew: sealing.seal(sealing.open(text.sealed, place), place) }];
+        return [{ ...text, resealed: sealing.seal(sealing.open(text.sealed, context), context) }];
       } catch (error) {
         if (!(error instanceof SealError)) throw error;
         missing.add(keyIdOf(text.sealed));
@@ -94,7 +94,7 @@ async function resealColumn(database: Database, ring: KeyRing, column: SealedCol
         return [];
       }
     });
-    done.resealed += anew.length > 0 ? await replaceSealed(database, column, anew) : 0;
+    done.resealed += resealed.length > 0 ? await replaceSealed(database, column, resealed) : 0;
     after = found.at(-1) ?? null;
     if (found.length < BATCH) return { ...done, missingKeys: [...missing].toSorted() };
   }

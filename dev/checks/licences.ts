@@ -23,11 +23,11 @@ const packagesOf = (path: string) =>
 const service = packagesOf('package-lock.json');
 const shipped = placesThatShip(service);
 const packages = [...Object.entries(service), ...Object.entries(packagesOf('dev/mutation/package-lock.json'))]
-  .filter(([place, { link }]) => place.startsWith('node_modules/') && !link)
-  .map(([place, entry]): Package => {
-    const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  .filter(([path, { link }]) => path.startsWith('node_modules/') && !link)
+  .map(([path, entry]): Package => {
+    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
     const { version = '', license } = entry;
-    return { name, version, licence: license ?? ownLicence(place), ships: shipped.has(entry) };
+    return { name, version, licence: license ?? ownLicence(path), ships: shipped.has(entry) };
   });
 const { faults, counts } = judgeLicences(packages);
 
@@ -43,9 +43,9 @@ for (const fault of faults) console.error(fault);
 process.exitCode = faults.length === 0 ? 0 : 1;
 
 /** Returns the licence in the package itself, for packages without one in the lock file; empty if there is none. */
-function ownLicence(place: string): string {
+function ownLicence(path: string): string {
   try {
-    const { license, licenses } = JSON.parse(readFileSync(inCheckout(place, 'package.json'), 'utf8')) as {
+    const { license, licenses } = JSON.parse(readFileSync(inCheckout(path, 'package.json'), 'utf8')) as {
       license?: string | { type?: string };
       licenses?: { type?: string }[];
     };
@@ -60,9 +60,9 @@ function ownLicence(place: string): string {
 /** Returns the packages that the service and its screens contain, with all that these need. */
 function placesThatShip(all: Packages): Set<Entry> {
   const found = new Set<Entry>();
-  const visit = (place: string, names: readonly string[]) => {
+  const visit = (path: string, names: readonly string[]) => {
     for (const name of names) {
-      const at = placeOf(all, place, name);
+      const at = installedPath(all, path, name);
       const entry = at === null ? undefined : all[at];
       if (at === null || !entry || found.has(entry)) continue;
       found.add(entry);
@@ -78,11 +78,11 @@ function placesThatShip(all: Packages): Set<Entry> {
   return found;
 }
 
-/** Returns where Node finds a package that a package at `place` imports; null if it is not installed. */
-function placeOf(all: Packages, place: string, name: string): string | null {
-  const own = join(place, 'node_modules', name);
+/** Returns where Node finds a package that a package at `path` imports; null if it is not installed. */
+function installedPath(all: Packages, path: string, name: string): string | null {
+  const own = join(path, 'node_modules', name);
   if (own in all) return own;
-  if (place === '') return null;
-  const above = place.lastIndexOf('/node_modules/');
-  return placeOf(all, above < 0 ? '' : place.slice(0, above), name);
+  if (path === '') return null;
+  const above = path.lastIndexOf('/node_modules/');
+  return installedPath(all, above < 0 ? '' : path.slice(0, above), name);
 }

@@ -22,6 +22,13 @@ export const WORDING_RULES: readonly WordingRule[] = [
   { wrong: /\bhad (?:a )?trouble\b/i, better: 'failed' },
   { wrong: /\bputs? (?:\S+ ){1,3}right\b/i, better: 'fixes' },
   { wrong: /(?:\/\*\*|\*) Answers\b/, better: 'Returns' },
+  { wrong: /\bin between\b/i, better: 'since, before that, or name the period' },
+  { wrong: /\bgo(?:es|ing)? on\b/i, better: 'continue' },
+  { wrong: /\bunder way\b/i, better: 'in progress' },
+  { wrong: /\bat work\b/i, better: 'running, in progress' },
+  { wrong: /\blook(?:s|ed|ing)? at\b/i, better: 'read, check' },
+  { wrong: /\bhand(?:s|ed|ing)? over\b/i, better: 'submit, pass, send' },
+  { wrong: /\banew\b/i, better: 'again, or name the change' },
 ];
 
 export type WordingFault = { line: number; found: string; better: string };

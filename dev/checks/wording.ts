@@ -8,7 +8,7 @@ import { faultsInProse, faultsInText, type WordingFault } from './wording-rules.
  */
 const PAGES = ['README.md', 'docs/**/*.md', 'clients/typescript/README.md', 'examples/**/*.md'];
 const SOURCES = [
-  '{src,workers,cli,web,clients,dev,bench,faults,simulation,examples,test}/**/*.{ts,tsx,js,py}',
+  '{src,workers,cli,web,clients,dev,bench,faults,simulation,examples,test}/**/*.{ts,tsx,js,mjs,py,go}',
 ];
 const LEFT_OUT =
   /^docs\/reference\/|node_modules|\/migrations\/|wording-rules|dependency-rules\.test|^web\/(dist|\.)|\/(dist|generated)\//;

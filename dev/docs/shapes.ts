@@ -9,13 +9,13 @@ const OTHERS = '…';
  * fields and the kinds of values, but not the values. `null` matches everything. Only the first element of a list
  * counts.
  */
-export function differences(shown: unknown, given: unknown, place = ''): string[] {
-  const at = place === '' ? 'the response' : place;
+export function differences(shown: unknown, given: unknown, path = ''): string[] {
+  const at = path === '' ? 'the response' : path;
   if (shown === null || shown === OTHERS) return [];
   if (kindOf(shown) !== kindOf(given)) return [`${at} is ${kindOf(given)}, not ${kindOf(shown)}`];
   if (Array.isArray(shown) && Array.isArray(given)) {
     if (shown.length === 0 || shown[0] === OTHERS) return [];
-    return given.length === 0 ? [`${at} is empty`] : differences(shown[0], given[0], `${place}[0]`);
+    return given.length === 0 ? [`${at} is empty`] : differences(shown[0], given[0], `${path}[0]`);
   }
   if (!isObject(shown) || !isObject(given)) return [];
   const missing = Object.keys(shown).filter((name) => name !== OTHERS && !Object.hasOwn(given, name));
@@ -27,7 +27,7 @@ export function differences(shown: unknown, given: unknown, place = ''): string[
     ...unsaid.map((name) => `${at} also has ${name}`),
     ...Object.keys(shown)
       .filter((name) => Object.hasOwn(given, name))
-      .flatMap((name) => differences(shown[name], given[name], place === '' ? name : `${place}.${name}`)),
+      .flatMap((name) => differences(shown[name], given[name], path === '' ? name : `${path}.${name}`)),
   ];
 }
 

@@ -66,9 +66,9 @@ export function openTerminal({ scratch, cwd, environment }: Place): Terminal {
       const { script, log } = written(text);
       const flags = strict ? 'set -eu -o pipefail' : 'set +eu +o pipefail';
       typed.write(`${flags}; source '${script}' >'${log}' 2>&1 </dev/null; echo "$?" >&3; set +eu\n`);
-      const said = await answer(limitMs);
+      const exitStatus = await answer(limitMs);
       const output = readFileSync(log, 'utf8');
-      return { exit: said === null ? shell.exitCode : Number(said), output };
+      return { exit: exitStatus === null ? shell.exitCode : Number(exitStatus), output };
     },
     async inBackground(text) {
       const { script, log } = written(text);

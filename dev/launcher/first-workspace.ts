@@ -36,7 +36,7 @@ export function installationFile(folder: string, outsideUrl: string | null): str
 
 /**
  * Creates the first workspace in a migrated database, or returns the stored one. Key and password are stored before they
- * are used, so that a crash in between loses neither.
+ * are used, so that a crash loses neither.
  * @returns null if the workspace was created elsewhere, so that its credentials are unknown
  */
 export async function ensureFirstWorkspace(

@@ -7,13 +7,13 @@ export type Survivors = {
 };
 
 const FASTER = 'Only faster: without it, the code below gives the same result.';
-const LESS_MEMORY = 'Only saves memory: what stays is the same as nothing, or is never read.';
-const TYPES_ONLY = 'For the compiler only: what follows covers this case.';
+const LESS_MEMORY = 'Only saves memory: entries that remain have no effect.';
+const TYPES_ONLY = 'Only satisfies the compiler: the case cannot occur, or the code after it handles it.';
 
 export const SURVIVORS: readonly Survivors[] = [
   {
     file: 'src/domain/webhooks/attempt-scheduler.ts',
-    reason: `${LESS_MEMORY} A time before an attempt was added never prolongs its wait.`,
+    reason: `${LESS_MEMORY} A time from before an attempt was added never prolongs its wait.`,
     mutants: [
       ['finishedAt.delete(webhookId);', ';'],
       ['workspace.queues.has(webhookId)', 'true'],
@@ -70,7 +70,7 @@ export const SURVIVORS: readonly Survivors[] = [
   },
   {
     file: 'src/domain/webhooks/delivery-view.ts',
-    reason: 'Words that do not begin with the id of the event are no description.',
+    reason: 'Search words that do not begin with the id of the event contain no description.',
     mutants: [["''", '"Stryker was here!"']],
   },
   {
@@ -95,7 +95,7 @@ export const SURVIVORS: readonly Survivors[] = [
   {
     file: 'src/outbound/ip-address.ts',
     reason:
-      'For the compiler only, or as below: `split` returns at least one part, and text that is not a number gives zeros.',
+      'Only satisfies the compiler, or has no effect: `split` returns at least one part, and text that is not a number gives zeros.',
     mutants: [["''", '"Stryker was here!"']],
   },
   {
@@ -110,7 +110,7 @@ export const SURVIVORS: readonly Survivors[] = [
   },
   {
     file: 'src/domain/tasks/run-state.ts',
-    reason: 'A text has no `id` and no `text`, so the result belongs to no step.',
+    reason: 'A string has neither `id` nor `text`, so the result belongs to no step.',
     mutants: [['[]', '["Stryker was here"]']],
   },
   {
@@ -128,7 +128,7 @@ export const SURVIVORS: readonly Survivors[] = [
   },
   {
     file: 'src/security/key-ring.ts',
-    reason: 'Neither the id nor 32 bytes follow from it, so the entry is rejected.',
+    reason: 'The replacement contains neither an id nor 32 bytes, so the entry is rejected.',
     mutants: [
       ['[]', '["Stryker was here"]'],
       ["''", '"Stryker was here!"'],
@@ -151,7 +151,7 @@ export const SURVIVORS: readonly Survivors[] = [
   },
   {
     file: 'src/domain/tasks/artifact.ts',
-    reason: 'The text is not a media type.',
+    reason: 'The replacement is not a media type either.',
     mutants: [["''", '"Stryker was here!"']],
   },
   {
@@ -166,7 +166,7 @@ export const SURVIVORS: readonly Survivors[] = [
   },
   {
     file: 'src/workflows/recorder.ts',
-    reason: 'A flush that waits begins in the moment in which the write before it ends.',
+    reason: 'A waiting flush starts at the moment when the previous write ends.',
     mutants: [['this.#nextFlush === null', 'true']],
   },
   {
@@ -222,7 +222,7 @@ export const SURVIVORS: readonly Survivors[] = [
   },
   {
     file: 'src/outbound/ip-address.ts',
-    reason: 'The text that is left after a line end is not an address.',
+    reason: 'Text with a line end is not an address.',
     mutants: [['/%.*$/', '/%.*/']],
   },
   {
@@ -291,7 +291,7 @@ export const SURVIVORS: readonly Survivors[] = [
   },
   {
     file: 'src/domain/common/canonical-json.ts',
-    reason: 'Both notations of a number get the same text either way, and other numbers have other digits.',
+    reason: 'Both notations of a number still get the same text, and other numbers have other digits.',
     mutants: [
       ["''", '"Stryker was here!"'],
       ["'0'", '""'],
@@ -311,7 +311,7 @@ export const SURVIVORS: readonly Survivors[] = [
   },
   {
     file: 'src/outbound/webhook-request.ts',
-    reason: 'The text is in no response.',
+    reason: 'No response contains the replacement.',
     mutants: [
       ["''", '"Stryker was here!"'],
       ['[]', '["Stryker was here"]'],
@@ -319,12 +319,12 @@ export const SURVIVORS: readonly Survivors[] = [
   },
   {
     file: 'src/outbound/webhook-request.ts',
-    reason: 'The hexadecimal and Base64 texts that follow have no `=` or `,` after such a word.',
+    reason: 'The hexadecimal or Base64 text after the prefix does not contain the prefix again.',
     mutants: [['/^(?:sha256=|v1,)/', '/(?:sha256=|v1,)/']],
   },
   {
     file: 'src/domain/common/validation.ts',
-    reason: 'A schema reports a place only in an object or a list.',
+    reason: 'A schema reports a path only inside an object or a list.',
     mutants: [
       ["inner === null || typeof inner !== 'object'", 'false'],
       ["inner === null || typeof inner !== 'object'", "inner === null && typeof inner !== 'object'"],

@@ -27,8 +27,8 @@ function shouldIgnore({ key, listKey, parent }: Path): string | undefined {
 function reasonOfArgument(key: string | number, parent: Node): string | undefined {
   const called = parent.callee?.name ?? parent.callee?.property?.name ?? '';
   if (DESCRIPTIONS.includes(called)) return 'describes a schema in the documents';
-  const place = WITH_CODE.includes(called) ? 1 : ERROR.test(called) ? 0 : -1;
-  return key === place ? 'the text of a message' : undefined;
+  const position = WITH_CODE.includes(called) ? 1 : ERROR.test(called) ? 0 : -1;
+  return key === position ? 'the text of a message' : undefined;
 }
 
 export const strykerPlugins = [{ kind: 'Ignore', name: 'texts', value: { shouldIgnore } }];

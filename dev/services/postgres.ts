@@ -73,7 +73,7 @@ export async function startPostgres(plan: PostgresPlan): Promise<RunningPostgres
       return { url, port, pid: running.pid, ended: running.ended, stop: running.stop, kill: running.kill };
     }
     await running.kill();
-    // Another process may have taken the port in between.
+    // Another process may have taken the port since.
     const log = tailOf(plan.logFile);
     if (tries < 3 && /Address already in use/.test(log)) continue;
     throw new Error(`PostgreSQL did not start: ${explained(failure, log)}\n${log}`);
@@ -124,8 +124,8 @@ function createCluster(place: PostgresPlace, data: string, password: string): vo
   );
   rmSync(passwordFile, { force: true });
   if (made.status !== 0) {
-    const said = made.error?.message ?? made.stderr.trim();
-    throw new Error(`Cannot initialize PostgreSQL's data in ${data}: ${explained(said, said)}`);
+    const reason = made.error?.message ?? made.stderr.trim();
+    throw new Error(`Cannot initialize PostgreSQL's data in ${data}: ${explained(reason, reason)}`);
   }
   writeFileSync(join(data, 'initialised'), '');
 }

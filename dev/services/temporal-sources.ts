@@ -81,14 +81,14 @@ function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<v
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: DOWNLOAD_LIMIT_MS,
     });
-    let said = '';
-    child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4_000)));
+    let output = '';
+    child.stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4_000)));
     child.once('error', () => reject(new NotInstalled(`${command} is not installed`)));
     child.once('close', (code) => {
-      const last = said.trim().split('\n').at(-1) || `${command} ended with ${code}`;
+      const last = output.trim().split('\n').at(-1) || `${command} ended with ${code}`;
       if (code === 0) resolve();
-      else if (/No module named pip|command not found/.test(said)) reject(new NotInstalled(last));
-      else reject(new Error(/No space left|ENOSPC/.test(said) ? 'the disk is full' : last));
+      else if (/No module named pip|command not found/.test(output)) reject(new NotInstalled(last));
+      else reject(new Error(/No space left|ENOSPC/.test(output) ? 'the disk is full' : last));
     });
   });
 }

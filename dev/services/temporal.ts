@@ -72,7 +72,7 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
     }
     await running.kill();
     const log = tailOf(options.logFile);
-    // Another process may have taken a port in between.
+    // Another process may have taken a port since.
     if (tries < 3 && /address already in use|can't set frontend port/i.test(log)) continue;
     const full = /no space left|disk is full/i.test(log);
     const reason = full ? 'the disk is full; free some space and start again' : failure;

@@ -116,8 +116,8 @@ class Run {
     const isGood = failed.length === 0;
     if (output !== '' && (!isGood || this.#options.verbose)) console.log(output);
     const counts = `${passed} passed${isGood ? '' : `, ${failed.length} failed`}`;
-    const place = `${this.results.length}/${this.#count}`;
-    console.log(`  ${isGood ? '✓' : '✗'} ${file}  ${inSeconds(ms).trim()}  ${counts}  (${place})`);
+    const progress = `${this.results.length}/${this.#count}`;
+    console.log(`  ${isGood ? '✓' : '✗'} ${file}  ${inSeconds(ms).trim()}  ${counts}  (${progress})`);
     for (const longWait of result.longWaits) console.log(`    ${longWait}`);
   }
 }

@@ -26,13 +26,13 @@ type Task = {
   end: (end: TaskEnd) => void;
 };
 
-/** How often the engine looks for workers that are gone, and how long a task of a workflow may take, in milliseconds. */
+/** Interval of the check for lost workers, and time limit of a workflow task, in milliseconds. */
 const WATCH_MS = 1_000;
 const WORKFLOW_TASK_MS = 10_000;
 
 /**
- * Runs activities on workers, at least once: an attempt without heartbeats, or longer than its limit, is given up, and may
- * still be running. The old one learns of it with its next heartbeat.
+ * Runs activities on workers, at least once. An attempt without heartbeats, or beyond its time limit, is repeated, although
+ * it may still be running. It learns of that with its next heartbeat.
  */
 export function createTasks(clock: Clock, random: Random, delay: () => number) {
   const workers: Worker[] = [];
@@ -103,7 +103,7 @@ export function createTasks(clock: Clock, random: Random, delay: () => number) {
     removeWorker(worker: Worker): void {
       workers.splice(workers.indexOf(worker), 1);
     },
-    /** Gives waiting tasks to workers that are able again. */
+    /** Assigns waiting tasks to workers that are available again. */
     assignAll,
     workers,
 

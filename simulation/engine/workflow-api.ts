@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /*
- * Stands for `@temporalio/workflow`: what the workflows of deliveries use of it, by the simulated engine. Replays are not
+ * Replaces `@temporalio/workflow`: the parts that the workflows of deliveries use, with the simulated engine. Replays are not
  * simulated; `test/workflows/replay.test.ts` replays recorded histories in the real sandbox.
  */
 
@@ -16,7 +16,7 @@ export type ActivityOptions = {
 
 export type ActivityCall = { name: string; args: unknown[]; options: ActivityOptions; isLocal: boolean };
 
-/** What the engine does for the workflow that runs. */
+/** The functions that the engine provides to the running workflow. */
 export type WorkflowHost = {
   execute(call: ActivityCall): Promise<unknown>;
   sleep(ms: number): Promise<void>;

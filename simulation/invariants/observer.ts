@@ -19,9 +19,9 @@ const FORBIDS: Partial<Record<DeliveryStatus, Guarantee>> = {
   failed: 'schedule',
 };
 
-/** Attempts of a schedule, as the guarantee says. */
+/** Attempts of a schedule, according to the guarantee. */
 const ATTEMPTS = 6;
-/** A retry may begin this much too early, in milliseconds. */
+/** How much too early a retry may begin, in milliseconds. */
 const NEAR_MS = 1_000;
 
 /** Statuses that a delivery may leave, and the steps that may change them. */
@@ -30,14 +30,14 @@ const LEAVES_HELD = new Set(['recover', 'recordResults', 'holdOrCancelWaiting'])
 type Dependencies = {
   clock: Clock;
   tables: Tables;
-  /** How long after a decision its request may arrive, in milliseconds, without freezes. */
+  /** Maximum time from a decision to the arrival of its request without freezes, in milliseconds. */
   slackMs: number;
-  /** Whether nothing broke in this story. */
+  /** Whether the story contains no faults. */
   isCalm: boolean;
   report: Report;
 };
 
-/** Watches every transaction and request of a world, and reports what contradicts a guarantee. */
+/** Checks every transaction and request of a world, and reports violations of guarantees. */
 export function createObserver({ clock, tables, slackMs, isCalm, report }: Dependencies) {
   const since = new Map<string, Since>();
   const sent = new Map<string, number>();
@@ -46,7 +46,7 @@ export function createObserver({ clock, tables, slackMs, isCalm, report }: Depen
   const bodies = new Map<string, string>();
   const streaks = createStreaks(tables, slackMs, report);
 
-  /** Whether a sender has been up for longer than the slack since a time. It must know by now what happened then. */
+  /** Whether a sender has run for longer than the slack since a time, so that it must know what happened at that time. */
   const mustKnow = ({ by, at }: Arrival, then: number) => at - Math.max(then, by.thawedAt) > slackMs;
 
   function checkStatus(arrival: Arrival, row: DeliveryRow): void {
@@ -81,7 +81,7 @@ export function createObserver({ clock, tables, slackMs, isCalm, report }: Depen
     const event = [...tables.events.values()].find((one) => one.body === body);
     if (!isCalm || !event || firstSent.has(`${webhookId} ${event.seq}`)) return;
     firstSent.set(`${webhookId} ${event.seq}`, clock.now());
-    // One that found no place waits in the backlog, where a later one may overtake it.
+    // A delivery that got no place waits in the backlog, where a later one may overtake it.
     if (tables.deliveries.get(deliveryId)?.in_backlog) return;
     for (const other of tables.events.values()) {
       const isLater = other.group_id === event.group_id && other.seq > event.seq;

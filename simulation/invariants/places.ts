@@ -7,9 +7,9 @@ type Wait = { since: number; isOver: boolean };
 type Row = { workspaceId: string; running: number; waiting: Wait[]; lastPlace: number };
 
 /**
- * Watches the places of a worker. Nobody gets two places in a row while somebody else, with nothing running, waits since
- * before the first of them: then it was the other one's turn. `moment` counts what happens in the world. The order of what
- * happens at the same moment is unknown here, so `settled` calls back once all of it has happened.
+ * Checks the places of a worker. A webhook must not get two places in a row if another webhook without a running attempt
+ * has waited since before the first of them: then it was the turn of the other webhook. `moment` counts the events of the
+ * world. The order within a moment is unknown here, so `settled` calls back at the end of the moment.
  */
 export function watchPlaces(
   limiter: AttemptLimiter,
@@ -28,7 +28,7 @@ export function watchPlaces(
     for (const [other, row] of rows) {
       const [first] = row.waiting;
       if (other === webhookId || row.workspaceId !== workspaceId || row.running > 0 || !first) continue;
-      // It came later, or had a turn in between.
+      // The other webhook began to wait later, or has had its turn since.
       if (first.since >= lastPlace || row.lastPlace >= lastPlace) continue;
       settled(() => {
         if (!first.isOver) report(`${webhookId} got two places while ${other}, with nothing running, waited`);

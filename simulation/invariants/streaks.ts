@@ -3,12 +3,12 @@ import type { Tables } from '../store/tables.ts';
 import type { Process } from '../world/clock.ts';
 import type { Report } from './guarantees.ts';
 
-/** Failures in a row that disable a webhook, as the guarantee says. */
+/** Failures in a row that disable a webhook, according to the guarantee. */
 const FAILURES = 10;
 
 type Streak = { count: number; enabledAt: number[]; isDisabled: boolean };
 
-/** Counts failures of webhooks a second time, by what happened instead of by what the attempts know. */
+/** Counts failures of webhooks independently of the attempts: by what happened in the world. */
 export function createStreaks(tables: Tables, slackMs: number, report: Report) {
   const streaks = new Map<string, Streak>();
   const streakOf = (id: string): Streak => {
@@ -17,7 +17,7 @@ export function createStreaks(tables: Tables, slackMs: number, report: Report) {
     return streak;
   };
 
-  /** Returns whether a failure counts. If its attempt began about when the webhook was enabled, the result says it. */
+  /** Returns whether a failure counts. If its attempt began at about the time of the enabling, the result decides. */
   function counts({ enabledAt }: Streak, result: AttemptResult, by: Process | null): boolean {
     const begun = Date.parse(result.attempted_at);
     const last = enabledAt.at(-1) ?? Number.NEGATIVE_INFINITY;

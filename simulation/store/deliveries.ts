@@ -49,8 +49,8 @@ export function createDeliverySteps(tables: Tables): DeliverySteps {
         if (row.status === 'pending') Object.assign(row, { in_backlog: true, updated_at: now });
     },
 
-    markUnsent(those, status, reason, now) {
-      for (const { id, generation } of those) {
+    markUnsent(planned, status, reason, now) {
+      for (const { id, generation } of planned) {
         const row = deliveries.get(id);
         if (!row || row.generation !== generation || !waits(row)) continue;
         Object.assign(row, { status, reason, in_backlog: false, next_attempt_at: null, updated_at: now });

@@ -23,8 +23,8 @@ export function createGroupSteps(tables: Tables): GroupSteps {
   const some = (ids: readonly string[]) => [...new Set(ids)].flatMap((id) => groups.get(id) ?? []);
   const claimable = (ids: readonly string[], workflowId: string) =>
     some(ids).filter(({ claimed_by: by }) => by === null || by === workflowId);
-  const eventsOf = (those: readonly GroupRow[]) => {
-    const ids = new Set(those.map(({ id }) => id));
+  const eventsOf = (rows: readonly GroupRow[]) => {
+    const ids = new Set(rows.map(({ id }) => id));
     return [...events.values()].filter(({ group_id: id }) => ids.has(id));
   };
   const oldestFirst = (matches: (row: GroupRow) => boolean, limit: number) =>
@@ -104,10 +104,10 @@ export function createGroupSteps(tables: Tables): GroupSteps {
       if (!group || group.done_at !== null) return;
       const now = tables.now();
       group.done_at = now;
-      const anew = tables.newId();
-      for (const event of eventsOf([group])) event.group_id = anew;
+      const newGroupId = tables.newId();
+      for (const event of eventsOf([group])) event.group_id = newGroupId;
       const unstarted = { handed_at: null, started_at: null, done_at: null, claimed_by: null };
-      groups.set(anew, { ...group, ...unstarted, id: anew, created_at: now, repeats: true });
+      groups.set(newGroupId, { ...group, ...unstarted, id: newGroupId, created_at: now, repeats: true });
     },
   };
 }

@@ -49,10 +49,10 @@ export function createResultSteps(tables: Tables): Pick<Steps, 'recordResults' |
 function countAll(tables: Tables, results: readonly AttemptResult[]): Disabled[] {
   const disabled: Disabled[] = [];
   const counting = results.filter(({ trigger }) => trigger !== 'test');
-  for (const [id, those] of Map.groupBy(counting, ({ webhook_id }) => webhook_id)) {
+  for (const [id, counted] of Map.groupBy(counting, ({ webhook_id }) => webhook_id)) {
     const webhook = webhookOf(tables, id);
     if (webhook.disabled_at || webhook.deleted_at) continue;
-    const own = selectCounting(those, webhook.enabled_count).map(({ succeeded }) => succeeded);
+    const own = selectCounting(counted, webhook.enabled_count).map(({ succeeded }) => succeeded);
     const { count, reachedLimit } = countFailures(webhook.consecutive_failures, own, FAILURES_TO_DISABLE);
     webhook.consecutive_failures = count;
     if (!reachedLimit) continue;

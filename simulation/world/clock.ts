@@ -2,13 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { real } from './real.ts';
 
 /**
- * A process of the simulated world. What happens to it waits while it is frozen, and is lost once it is dead.
+ * A process of the simulated world. While it is frozen, its work waits. When it is dead, its work is lost.
  */
 export type Process = {
   name: string;
   state: 'up' | 'frozen' | 'dead';
   parked: Work[];
-  /** When it continued last; before its first freeze the lowest number. */
+  /** The end of its last freeze; negative infinity if it was never frozen. */
   thawedAt: number;
 };
 
@@ -25,8 +25,8 @@ export function createProcess(name: string): Process {
 }
 
 /**
- * A clock that jumps from one entry to the next. Entries of the same time run in the order they were added. After each,
- * all promises settle before the next one. So one run is the same as any other with the same entries.
+ * A clock that jumps from one entry to the next. Entries with the same time run in the order they were added. All promises
+ * settle before the next entry runs. So all runs with the same entries are the same.
  */
 export function createClock(begin: number) {
   /** The next entry is the last. */

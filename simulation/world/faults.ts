@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
 
-/** Faults of a part of the world for a while: how likely a call of it fails. */
+/** Temporary faults of a part of the world: the probability that a call fails. */
 export type Faults = {
   /** From now on for `ms`, calls fail with this probability. */
   begin(ms: number, probability: number): void;

@@ -5,11 +5,11 @@ import type { FailureKind } from '../../src/domain/common/failure-kinds.ts';
 import type { Clock, Process } from './clock.ts';
 import type { Random } from './random.ts';
 
-/** What receivers do: respond, refuse connections, respond late, never complete a response, or any of them by chance. */
+/** Behaviours of receivers. A dead one refuses connections, a dripping one never completes a response. */
 export const RECEIVER_MODES = ['good', 'dead', 'slow', 'dripping', 'failing', 'flapping'] as const;
 export type ReceiverMode = (typeof RECEIVER_MODES)[number];
 
-/** A request that arrived. `trigger` is what the sender's trace says. */
+/** A request that arrived. `trigger` comes from the trace of the sender. */
 export type Arrival = {
   webhookId: string;
   deliveryId: string;

@@ -81,20 +81,20 @@ function occasionOf(input: NotifyInput): Occasion {
 
 function mailOf(notice: UnmailedNotice, { kind, id, at }: Occasion, baseUrl: string) {
   const { person, workspace, detail } = notice;
-  const said = (name: string) => (typeof detail[name] === 'string' ? detail[name] : null);
+  const textOf = (name: string) => (typeof detail[name] === 'string' ? detail[name] : null);
   if (kind === 'webhook.disabled') {
-    const reason = said('reason') ?? 'too many attempts in a row failed';
-    const webhook = { webhookId: id, disabledAt: at, name: said('name') ?? id, reason };
+    const reason = textOf('reason') ?? 'too many attempts in a row failed';
+    const webhook = { webhookId: id, disabledAt: at, name: textOf('name') ?? id, reason };
     return webhookDisabledMail({ ...webhook, person, workspace }, baseUrl);
   }
   const task = {
     executionId: id,
     escalatedAt: at,
-    title: said('title') ?? id,
-    project: said('project') ?? '',
-    reason: said('reason') ?? '',
-    step: said('step'),
-    agent: said('agent'),
+    title: textOf('title') ?? id,
+    project: textOf('project') ?? '',
+    reason: textOf('reason') ?? '',
+    step: textOf('step'),
+    agent: textOf('agent'),
   };
   return taskEscalatedMail({ ...task, person, workspace }, baseUrl);
 }

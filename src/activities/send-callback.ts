@@ -45,7 +45,7 @@ export function createCallbackActivities({ database, attempt }: Dependencies) {
 /** Waits until the attempt is due. Throws if the wait is long, so that the activity does not occupy a place. */
 export async function waitUntilDue({ last }: Pick<PendingCallback, 'last'>): Promise<void> {
   const leftMs = timeUntilDue({ last }, Date.now());
-  if (leftMs === null) throw callbackFailed('an attempt is under way', RECHECK_MS);
+  if (leftMs === null) throw callbackFailed('an attempt is in progress', RECHECK_MS);
   if (leftMs > BRIEF_MS) throw callbackFailed(last?.message ?? 'the receiver did not accept it', leftMs);
   if (leftMs > 0) await pause(leftMs);
 }

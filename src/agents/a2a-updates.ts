@@ -17,7 +17,7 @@ export type TaskHead = { id: string; contextId: string };
 
 export type Question = NonNullable<RunView['question']>;
 
-/** What a run's state says, and what {@link stateOf} needs beside it. */
+/** The state of a run, and the open question that {@link stateOf} needs. */
 type StateWithQuestion = { state: TaskState; question: Question | null };
 
 /** The last change of state before a position in the feed: every status update of A2A repeats the state. */
@@ -80,7 +80,7 @@ export function updateOf(head: TaskHead, event: FeedEvent, before: Standing): St
       : {}),
     ...(step ? { step: step['name'], agent: step['agent'] } : {}),
   };
-  const said =
+  const statusMessage =
     text === '' ? undefined : message(head, `${seq}`, text, { state: standing.state, ...metadata });
   return {
     payload: {
@@ -88,7 +88,7 @@ export function updateOf(head: TaskHead, event: FeedEvent, before: Standing): St
       value: {
         taskId: head.id,
         contextId: head.contextId,
-        status: { state: stateOf(standing), message: said, timestamp: at },
+        status: { state: stateOf(standing), message: statusMessage, timestamp: at },
         metadata: {
           seq,
           type,
@@ -168,12 +168,12 @@ export function partOf(content: NonNullable<Part['content']>, mediaType: string,
 
 export function message(
   { id, contextId }: TaskHead,
-  place: string,
+  suffix: string,
   text: string,
   metadata: Record<string, unknown> | undefined,
 ): Message {
   return {
-    messageId: `${id}:${place}`,
+    messageId: `${id}:${suffix}`,
     taskId: id,
     contextId,
     role: Role.ROLE_AGENT,

@@ -220,24 +220,28 @@ function isAtRest({ reply, status }: TaskProgress): boolean {
 
 function endOf({ reply, status, artifacts, task, usage }: TaskProgress): AgentEnd {
   if (reply !== null) return { kind: 'completed', text: reply, usage };
-  const said = status?.message ? textOf(status.message.parts) : '';
+  const statusText = status?.message ? textOf(status.message.parts) : '';
   switch (status?.state) {
     case TaskState.TASK_STATE_COMPLETED: {
       const made = [...artifacts.values()].filter((text) => text !== '').join('\n\n');
-      return { kind: 'completed', text: made === '' ? said : made, usage };
+      return { kind: 'completed', text: made === '' ? statusText : made, usage };
     }
     case TaskState.TASK_STATE_INPUT_REQUIRED:
       return task
-        ? { kind: 'asks', text: said || 'The agent asks how to continue.', task, usage }
-        : { kind: 'escalated', reason: said, usage };
+        ? { kind: 'asks', text: statusText || 'The agent asks how to continue.', task, usage }
+        : { kind: 'escalated', reason: statusText, usage };
     case TaskState.TASK_STATE_AUTH_REQUIRED:
-      return { kind: 'escalated', reason: said || 'The agent asks for credentials.', usage };
+      return { kind: 'escalated', reason: statusText || 'The agent asks for credentials.', usage };
     case TaskState.TASK_STATE_REJECTED:
-      return { kind: 'unrecoverable', message: `the agent refused the work${said && `: ${said}`}`, usage };
+      return {
+        kind: 'unrecoverable',
+        message: `the agent refused the work${statusText && `: ${statusText}`}`,
+        usage,
+      };
     case TaskState.TASK_STATE_CANCELED:
       return { kind: 'failed', message: 'the agent cancelled its task', usage };
     default:
-      return { kind: 'failed', message: said || 'the agent failed without a message', usage };
+      return { kind: 'failed', message: statusText || 'the agent failed without a message', usage };
   }
 }
 

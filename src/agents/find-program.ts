@@ -3,16 +3,16 @@ import { delimiter, join, resolve } from 'node:path';
 
 /** Returns the path of a program that this process may run; null if there is none. `folder`: its working directory. */
 export function findProgram(command: string, path: string, folder = '.'): string | null {
-  const places = command.includes('/')
+  const paths = command.includes('/')
     ? [resolve(folder, command)]
     : path.split(delimiter).map((one) => join(one, command));
-  return places.find(isProgram) ?? null;
+  return paths.find(isProgram) ?? null;
 }
 
-function isProgram(place: string): boolean {
+function isProgram(file: string): boolean {
   try {
-    accessSync(place, constants.X_OK);
-    return statSync(place).isFile();
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
   } catch {
     return false;
   }

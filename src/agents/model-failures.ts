@@ -22,32 +22,32 @@ export function failureOf(error: unknown, model: string, now: number): ModelFail
     return { kind: 'refused', message: (error as Error).message };
   }
   if (!APICallError.isInstance(error)) {
-    const said = error instanceof Error ? error.message : String(error);
-    return { kind: 'failed', message: `calling ${model} failed: ${shortened(said)}`, retryInMs: null };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: 'failed', message: `calling ${model} failed: ${shortened(reason)}`, retryInMs: null };
   }
   const { statusCode: status, responseHeaders: headers = {} } = error;
-  const said = shortened(reasonOf(error));
+  const reason = shortened(reasonOf(error));
   if (status === undefined) {
-    return { kind: 'failed', message: `${model} is unreachable: ${said}`, retryInMs: null };
+    return { kind: 'failed', message: `${model} is unreachable: ${reason}`, retryInMs: null };
   }
   if (status < 300) {
     return {
       kind: 'failed',
-      message: `${model} sent an unreadable response: ${said}`,
+      message: `${model} sent an unreadable response: ${reason}`,
       retryInMs: null,
     };
   }
   if (status < 500 && !RETRYABLE_STATUSES.has(status))
-    return { kind: 'refused', message: refusal(model, status, said) };
+    return { kind: 'refused', message: refusal(model, status, reason) };
   if (status === 429 && /insufficient_quota/.test(error.responseBody ?? '')) {
     return {
       kind: 'refused',
-      message: `${model} returned 429: the quota of the account is used up (${said})`,
+      message: `${model} returned 429: the quota of the account is used up (${reason})`,
     };
   }
   return {
     kind: 'failed',
-    message: `${model} returned ${status}: ${said}`,
+    message: `${model} returned ${status}: ${reason}`,
     retryInMs: retryAfterMs(headers, now),
   };
 }
@@ -59,13 +59,13 @@ function reasonOf({ message, cause }: APICallError): string {
   return message;
 }
 
-function refusal(model: string, status: number, said: string): string {
+function refusal(model: string, status: number, reason: string): string {
   const variable = KEY_VARIABLES[splitModelName(model).provider];
   if (status === 401 || status === 403) {
-    return `${model} returned ${status}: the key in ${variable} was refused (${said})`;
+    return `${model} returned ${status}: the key in ${variable} was refused (${reason})`;
   }
-  if (status === 404) return `${model} returned 404: the key in ${variable} has no such model (${said})`;
-  return `${model} returned ${status}: ${said}`;
+  if (status === 404) return `${model} returned 404: the key in ${variable} has no such model (${reason})`;
+  return `${model} returned ${status}: ${reason}`;
 }
 
 /** Parses `retry-after-ms`, or `retry-after` in seconds or as a date. */

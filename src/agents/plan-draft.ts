@@ -28,13 +28,18 @@ export function draftJsonSchema(catalogue: Catalogue, taskType: TaskType): Recor
       type: 'array',
       description: `The steps in their order, at most ${maxSteps(catalogue)}`,
       items: objectOf({
-        name: text('Lower-case letters, digits and dashes; once in the plan'),
-        agent: { type: 'string', enum: teamOf(catalogue, taskType), description: 'Who does it' },
-        task: text('What is to be done, and when it is done, in some sentences'),
+        name: text('Lower-case letters, digits and dashes; unique in the plan'),
+        agent: {
+          type: 'string',
+          enum: teamOf(catalogue, taskType),
+          description: 'The agent that does the step',
+        },
+        task: text('What the agent must do, and when the step is done, in some sentences'),
         after: {
           type: 'array',
           items: { type: 'string' },
-          description: 'Names of steps above that must be done first; none: it begins at once',
+          description:
+            'Names of earlier steps that must be done first. If empty, the step begins immediately',
         },
       }),
     },
@@ -49,10 +54,10 @@ export function plannerInstructions(catalogue: Catalogue, taskType: TaskType): s
   return [
     'You plan the work of a team of agents on a task. You do not do the work, and you give no advice.',
     `The team:\n${agents.join('\n')}`,
-    `Write at most ${maxSteps(catalogue)} steps, as few as will do. Each step is done by one agent, which is told the ` +
-      'task, what you write of the step, and the results of the steps it comes after. Steps that do not need each other ' +
-      'run at the same time.',
-    `Answer with JSON alone, of this JSON Schema:\n${JSON.stringify(draftJsonSchema(catalogue, taskType))}`,
+    `Write at most ${maxSteps(catalogue)} steps, as few as possible. One agent does each step. It gets the ` +
+      'task, your description of the step, and the results of the steps that it depends on. Steps that do not depend on ' +
+      'each other run at the same time.',
+    `Answer only with JSON that matches this JSON Schema:\n${JSON.stringify(draftJsonSchema(catalogue, taskType))}`,
     ...(catalogue.planner?.instructions ? [catalogue.planner.instructions] : []),
   ].join('\n\n');
 }

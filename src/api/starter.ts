@@ -70,10 +70,10 @@ export function createStarter<Item>(options: StarterOptions<Item>): Starter<Item
     if (first === undefined) return;
     try {
       await start([first, ...others]);
-      if (isFailing) log.info(`Temporal starts ${what} again`);
+      if (isFailing) log.info(`starting ${what} works again`);
       isFailing = false;
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, `starting ${what} failed; they stay stored and start later`);
+      if (!isFailing) log.warn({ err: error }, `starting ${what} failed; the reconciler starts them later`);
       // Temporal may refuse these items and accept others.
       if (error instanceof EngineUnavailable) return;
       isFailing = true;

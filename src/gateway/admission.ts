@@ -20,7 +20,7 @@ export type AdmissionControl = {
   admit(token: string | null): Promise<Admission>;
   /** Verifies a newer token of a connected client. Returns a code if it is rejected. */
   check(token: string): Promise<{ claims: TokenClaims; holder: TokenHolder } | ChannelCode>;
-  /** Returns whether a token is signed and has not expired, without a look into the database. */
+  /** Returns whether a token is signed and has not expired, without reading the database. */
   isSigned(token: string): Promise<boolean>;
 };
 

@@ -11,20 +11,20 @@ export type FeedReader = {
 };
 
 type Dependencies = {
-  /** Size of a batch: number of runs, and of events from each place. */
+  /** Size of a batch: number of runs, and of events from each position. */
   size: { runs: number; events: number };
-  /** Returns the places to read a run's feed from, when its turn comes; empty if nobody waits. */
-  placesOf(executionId: string): readonly FeedPosition[];
-  read(places: readonly FeedPosition[], limit: number): Promise<AgedEvent[][]>;
-  /** Called for each place that was read. `isWhole` is false if more events may follow. */
-  onRead(place: FeedPosition, events: readonly AgedEvent[], isWhole: boolean): void;
+  /** Returns the positions to read a run's feed from, when its turn comes; empty if nobody waits. */
+  positionsOf(executionId: string): readonly FeedPosition[];
+  read(positions: readonly FeedPosition[], limit: number): Promise<AgedEvent[][]>;
+  /** Called for each position that was read. `isWhole` is false if more events may follow. */
+  onRead(position: FeedPosition, events: readonly AgedEvent[], isWhole: boolean): void;
   onError(error: unknown): void;
 };
 
 /** A failed read is repeated after this time, in milliseconds. */
 const RETRY_MS = 250;
 
-export function createFeedReader({ size, placesOf, read, onRead, onError }: Dependencies): FeedReader {
+export function createFeedReader({ size, positionsOf, read, onRead, onError }: Dependencies): FeedReader {
   const requested = new Set<string>();
   let isReading = false;
   let isClosed = false;
@@ -37,14 +37,14 @@ export function createFeedReader({ size, placesOf, read, onRead, onError }: Depe
 
   async function readBatch(runs: readonly string[]): Promise<void> {
     for (const id of runs) requested.delete(id);
-    const places = runs.flatMap(placesOf);
-    if (places.length === 0) return;
+    const positions = runs.flatMap(positionsOf);
+    if (positions.length === 0) return;
     try {
-      const found = await read(places, size.events);
+      const found = await read(positions, size.events);
       if (isClosed) return;
-      for (const [index, place] of places.entries()) {
+      for (const [index, position] of positions.entries()) {
         const events = found[index] ?? [];
-        onRead(place, events, events.length < size.events);
+        onRead(position, events, events.length < size.events);
       }
     } catch (error) {
       if (isClosed) return;

@@ -17,8 +17,8 @@ import { RunRoom, type Viewer } from './run-room.ts';
 const LIVE = { runs: 500, events: 50 };
 /** Slow viewers catch up separately and delay nobody. */
 const BEHIND = { runs: 10, events: 200 };
-/** Maximum number of places of one run that catch up at once. */
-const MAX_PLACES_BEHIND = 10;
+/** Maximum number of cursors of one run that catch up at once. */
+const MAX_CURSORS_BEHIND = 10;
 /** How often all followed feeds are compared with the table, in case a notification was lost; in milliseconds. */
 const SWEEP_MS = 5_000;
 
@@ -49,19 +49,19 @@ type Followed = { room: RunRoom; isCurrent: boolean; unsubscribe: () => void };
 export function createRunFeeds(deps: Dependencies): RunFeeds {
   const { database, notifications, metrics, log, stallMs = CHANNEL_STALL_MS } = deps;
   const followed = new Map<string, Followed>();
-  const placesOf = (executionId: string, from: number, to: number): FeedPosition[] =>
-    (followed.get(executionId)?.room.places ?? []).slice(from, to).map((after) => ({ executionId, after }));
+  const positionsOf = (executionId: string, from: number, to: number): FeedPosition[] =>
+    (followed.get(executionId)?.room.cursors ?? []).slice(from, to).map((after) => ({ executionId, after }));
   const common = {
-    read: (places: readonly FeedPosition[], limit: number) =>
-      listEventsAfterPositions(database, places, limit),
+    read: (positions: readonly FeedPosition[], limit: number) =>
+      listEventsAfterPositions(database, positions, limit),
     onRead,
     onError: (error: unknown) => log.warn({ err: error }, 'reading feeds failed'),
   };
-  const live = createFeedReader({ ...common, size: LIVE, placesOf: (id) => placesOf(id, 0, 1) });
+  const live = createFeedReader({ ...common, size: LIVE, positionsOf: (id) => positionsOf(id, 0, 1) });
   const behind = createFeedReader({
     ...common,
     size: BEHIND,
-    placesOf: (id) => placesOf(id, 1, 1 + MAX_PLACES_BEHIND),
+    positionsOf: (id) => positionsOf(id, 1, 1 + MAX_CURSORS_BEHIND),
   });
   const sweep = setInterval(() => void sweepAll(), SWEEP_MS).unref();
 
@@ -75,7 +75,7 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
     metrics.sent(room.deliver(after, eventsWithoutHole(executionId, after, found)));
     if (isCurrent) metrics.lagged((found.at(-1)?.ageMs ?? 0) + performance.now() - begun);
     if (!isWhole) live.request(executionId);
-    if (room.places.length > 1) behind.request(executionId);
+    if (room.cursors.length > 1) behind.request(executionId);
   }
 
   /**
@@ -117,10 +117,10 @@ export function createRunFeeds(deps: Dependencies): RunFeeds {
   }
 
   async function sweepAll(): Promise<void> {
-    const places = [...followed.keys()].flatMap((id) => placesOf(id, 0, 1));
-    if (places.length === 0) return;
+    const positions = [...followed.keys()].flatMap((id) => positionsOf(id, 0, 1));
+    if (positions.length === 0) return;
     try {
-      for (const id of await findFeedsAhead(database, places)) requestAll(id);
+      for (const id of await findFeedsAhead(database, positions)) requestAll(id);
     } catch (error) {
       log.warn({ err: error }, 'checking feeds failed');
     }

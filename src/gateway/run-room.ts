@@ -25,7 +25,7 @@ export class RunRoom {
   }
 
   /** Returns the cursors of viewers that can receive, the furthest first. */
-  get places(): number[] {
+  get cursors(): number[] {
     return [...this.#groups.keys()].toSorted((a, b) => b - a);
   }
 

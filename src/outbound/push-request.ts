@@ -2,14 +2,14 @@ import { MASKED } from '../domain/webhooks/delivery.ts';
 import { signature } from './sign.ts';
 import { withoutValues, type Shown } from './webhook-request.ts';
 
-/** What a receiver of push notifications expects. In clear text; must not outlive the attempt. */
+/** The credentials that a receiver of push notifications expects. In clear text; must not outlive the attempt. */
 export type PushSecrets = {
   token: string | null;
   /** The value of the header `Authorization`. */
   authorization: string | null;
 };
 
-/** What a notification is about. `at` is ISO 8601. */
+/** The event of a notification. `at` is ISO 8601. */
 type Pushed = { delivery: string; event: string; at: string };
 
 const TOKEN_HEADER = 'x-a2a-notification-token';

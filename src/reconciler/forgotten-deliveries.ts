@@ -52,7 +52,7 @@ const CLOCK_SKEW_MS = 60_000;
 const GROUPS = 100;
 
 /**
- * Starts groups of events that were stored but not started: their process died in between, or Temporal was unavailable.
+ * Starts groups of events that were stored but not started: their process died before that, or Temporal was unavailable.
  */
 export async function startUnstartedGroups({
   store,

@@ -113,7 +113,7 @@ export async function recordEnds(dependencies: Dependencies): Promise<void> {
   await forEachRow(open, String, (id) => reconcileRun(dependencies, id), CONCURRENT_STARTS);
 }
 
-/** Starts runs that were stored but not started: their process died in between, or Temporal was unavailable. */
+/** Starts runs that were stored but not started: their process died before that, or Temporal was unavailable. */
 export async function startUnstartedRuns(dependencies: Dependencies): Promise<void> {
   const before = new Date(dependencies.clock().getTime() - SUBMISSION_MS);
   const rows = await listUnstartedRuns(dependencies.database, before, BATCH);
@@ -238,7 +238,7 @@ async function recordPause(dependencies: Dependencies, id: string, known?: Engin
   const isNoted = await changeRun(dependencies, id, async (row) => {
     if (row.engine_paused_at && row.state === 'paused') return null;
     const change = applyEnginePause(viewOfRow(row), state.by, state.pausedAt, state.reason);
-    // A run that Baton has paused already has no change to write the pause with.
+    // A run that was already paused through the API does not change, so the pause is written without a change.
     if (change === null) await recordEnginePause(database, id, state.pausedAt);
     return change;
   });
@@ -250,7 +250,7 @@ async function recordPause(dependencies: Dependencies, id: string, known?: Engin
 async function signalPause({ engine, database }: Dependencies, row: EnginePausedRun): Promise<void> {
   if (!row.engine_paused_at) return;
   const pausedAt = row.engine_paused_at;
-  await engine.tellOfPause(row.id, { pausedAt: pausedAt.toISOString(), by: row.paused_by ?? 'temporal' });
+  await engine.signalPause(row.id, { pausedAt: pausedAt.toISOString(), by: row.paused_by ?? 'temporal' });
   await markEnginePauseSignalled(database, row.id, pausedAt);
 }
 
@@ -311,8 +311,8 @@ async function changeRun(
  */
 async function readOwnEnd({ control }: Dependencies, row: TaskRunRow): Promise<UnrecordedChange | null> {
   for (let asked = 0; asked < OWN_END_QUERIES; asked += 1) {
-    const said = await control.view(row.id);
-    if (said !== null) return isTerminal(said.state) ? applyWorkflowEnd(viewOfRow(row), said) : null;
+    const view = await control.view(row.id);
+    if (view !== null) return isTerminal(view.state) ? applyWorkflowEnd(viewOfRow(row), view) : null;
   }
   return null;
 }

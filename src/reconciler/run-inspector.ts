@@ -72,7 +72,10 @@ export function createRunInspector({
       }
     },
 
-    /** Returns the ids of the runs that have not ended. A run that has just started or ended may be wrong. */
+    /**
+     * Returns the ids of the runs that have not ended. A run that has just started may be missing, and one that has just
+     * ended may be included.
+     */
     openRuns(): Promise<string[]> {
       return runIds(`ExecutionStatus in ('Running', 'Paused')`, LIST_LIMIT_MS);
     },
@@ -113,7 +116,7 @@ export function createRunInspector({
     },
 
     /** Signals a pause to a workflow, which reacts once the pause is over. Returns false if it has ended. */
-    async tellOfPause(executionId: string, pause: EnginePause): Promise<boolean> {
+    async signalPause(executionId: string, pause: EnginePause): Promise<boolean> {
       try {
         await within(() => client.workflow.getHandle(executionId).signal(enginePausedSignal, pause));
         return true;

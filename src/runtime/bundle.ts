@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { DataConverter } from '@temporalio/common';
 import type { Logger } from '@temporalio/worker';
 
-/** Gets what the bundler says. */
+/** Receives the output of the bundler. */
 export type BundleLogger = Pick<Logger, 'warn'>;
 
 /** The path of a bundle. */
@@ -108,7 +108,7 @@ async function isValidClaim(claim: string): Promise<boolean> {
 /** Runs in a separate process: the bundler leaves a hundred megabytes behind, which a worker would keep. */
 async function build(plan: BundlePlan, logger: BundleLogger): Promise<void> {
   const { stderr } = await promisify(execFile)(process.execPath, [BUILDER, JSON.stringify(plan)]);
-  if (stderr !== '') logger.warn('bundler output', { said: stderr });
+  if (stderr !== '') logger.warn('bundler output', { output: stderr });
 }
 
 async function fingerprint(): Promise<string> {

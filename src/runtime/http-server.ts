@@ -69,10 +69,10 @@ type ListenAddress = { host: string; port: number; hostFrom: string; portFrom: s
  * Listens at an address. `hostFrom` and `portFrom` are the environment variables that configure it.
  * @throws Error with a sentence that says what to do if the port is in use or not allowed
  */
-export async function listenAt(server: Server, place: ListenAddress): Promise<void> {
+export async function listenAt(server: Server, address: ListenAddress): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(describeListenError(error, place)));
-    server.listen(place.port, place.host, resolve);
+    server.once('error', (error) => reject(describeListenError(error, address)));
+    server.listen(address.port, address.host, resolve);
   });
 }
 

@@ -39,12 +39,12 @@ const NAMED = new RegExp(`(?:^|\\0)(?:${[...SECRET_VARIABLES, ...OTHER_SECRETS].
 export async function probePrograms(isolation: Isolation): Promise<Exposure | null> {
   const child = startProbe(isolation);
   if (child === null) return null;
-  const said = await outputOf(child);
-  const isUsable = said !== null && maySignal(child.pid);
+  const output = await outputOf(child);
+  const isUsable = output !== null && maySignal(child.pid);
   child.stdin.end();
   child.kill('SIGKILL');
   if (!isUsable) return null;
-  const lines = said.split('\n');
+  const lines = output.split('\n');
   const pids = lines.flatMap((line) => {
     const found = processOf(line);
     // In a process namespace, the same number is another process.
@@ -78,10 +78,10 @@ async function outputOf(child: ChildProcessByStdio<Writable, Readable, null>): P
   child.on('error', () => resolve(null));
   child.on('close', () => resolve(null));
   child.stdin.on('error', () => {});
-  let said = '';
+  let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-    if (/^end$/m.test(said)) resolve(said);
+    output += text;
+    if (/^end$/m.test(output)) resolve(output);
   });
   return await promise.finally(() => clearTimeout(late));
 }

@@ -14,7 +14,7 @@ export function safeReturnPath(wanted: unknown): string {
   const base = 'https://baton.invalid';
   if (/[\\\p{Cc}]/u.test(wanted) || !URL.canParse(wanted, base)) return HOME;
   const { origin, pathname, search, hash } = new URL(wanted, base);
-  const place = pathname + search + hash;
-  if (origin !== base || place.startsWith('//') || place.length > MAX_RETURN_TO_LENGTH) return HOME;
-  return /^\/(api|sign-in)(\/|\?|#|$)/.test(place) ? HOME : place;
+  const path = pathname + search + hash;
+  if (origin !== base || path.startsWith('//') || path.length > MAX_RETURN_TO_LENGTH) return HOME;
+  return /^\/(api|sign-in)(\/|\?|#|$)/.test(path) ? HOME : path;
 }

@@ -72,6 +72,8 @@ function decrypt(key: Uint8Array, nonce: Buffer, body: Buffer, context: string):
     decipher.setAAD(Buffer.from(context)).setAuthTag(body.subarray(-TAG_BYTES));
     return Buffer.concat([decipher.update(body.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8');
   } catch {
-    throw new SealError(`cannot decrypt the sealed value for ${context}: wrong key, wrong place, or damaged`);
+    throw new SealError(
+      `cannot decrypt the sealed value for ${context}: wrong key, wrong context, or damaged`,
+    );
   }
 }

@@ -27,7 +27,7 @@ import {
 import { withinDeadline } from './deadlines.ts';
 import { taskQueues } from './task-messages.ts';
 
-/** An attempt was started, but has no result in time. It may still be made. */
+/** An attempt was started, but its result was not recorded in time. It may still be made. */
 export class AttemptPending extends Error {
   override name = 'AttemptPending';
 }
@@ -129,7 +129,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     },
 
     /**
-     * Starts a scheduled attempt that is overdue, unless its workflow is open. Even if an earlier workflow has ended.
+     * Starts a scheduled attempt that is overdue, unless its workflow is open. An earlier workflow may have ended.
      * @throws EngineUnavailable | EngineUncertain
      */
     async attemptOverdue(input: AttemptInput): Promise<'started' | 'known'> {

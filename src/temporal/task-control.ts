@@ -257,7 +257,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       const open = await executionsOf(
         `WorkflowId STARTS_WITH '${id}:' and ExecutionStatus in ('Running', 'Paused')`,
       );
-      // Its callback is still sent.
+      // The callback of the run is still sent.
       const agents = open.filter(({ workflowId }) => !workflowId.startsWith(callbackWorkflowId(id)));
       await Promise.all(agents.map(({ workflowId }) => cancelWorkflow(workflowId)));
     },

@@ -27,7 +27,7 @@ export type TaskRunInput = {
    * attributes of Baton, since using them would block the run.
    */
   findBy: { workspaceId: string; projectId: string } | null;
-  /** Whether signals wait for a write that began earlier (`src/workflows/signal-order.ts`). Runs of before do not. */
+  /** Whether signals wait for earlier writes (`src/workflows/signal-order.ts`). Absent in runs of earlier versions. */
   ordersSignals?: true;
   /** Number of events from which the run continues as a new execution. Only tests set it. */
   historyEvents?: number;

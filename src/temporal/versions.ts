@@ -77,9 +77,8 @@ export function createVersionControl(client: Client, deployment: string) {
     /**
      * Gives a version all new work, or `percent` of it, and the workflows that always move to the newest version. Waits
      * up to `withinMs` for missing workers of the version, and as long again until Temporal's task queues follow the
-     * choice: Temporal accepts it before they do, and a run submitted in between still goes to the previous version.
-     * Returns false if the choice is made but not all task queues follow it yet.
-     * @throws Temporal's error against the choice after `withinMs`
+     * choice. Until then, new runs still go to the previous version. Returns false if not all task queues follow it yet.
+     * @throws Temporal's error if it still rejects the choice after `withinMs`
      */
     async use(build: string, percent: number, withinMs: number): Promise<boolean> {
       const identity = 'baton admin';

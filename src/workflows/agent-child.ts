@@ -33,7 +33,7 @@ type Child = { workflow: string; workflowId: string; input: unknown; summary: st
 export type CarriedChild = { isPaused: boolean };
 
 /** The running child of a run. Null if there is none, or none that outlives this execution. */
-export type ChildPlace = { child: CarriedChild | null };
+export type ChildSlot = { child: CarriedChild | null };
 
 /** How a child ended: with a result, or without one. */
 export type ChildEnd<Result> = { result: Result } | { failed: string };
@@ -58,36 +58,36 @@ export class Agents {
   }
 
   /**
-   * Whether no child is left to end or to be cancelled. Nothing cancels a child whose run closes before Temporal has
-   * passed the request on.
+   * Whether all children have ended, and Temporal has delivered all requests to cancel them. If the run closes before such
+   * a request is delivered, nothing cancels the child.
    */
   get areSettled(): boolean {
     return this.#open === 0;
   }
 
-  /** Runs a child, or follows the one in `place` that an earlier execution has started. */
-  async run<Result>(child: Child, place: ChildPlace): Promise<ChildEnd<Result>> {
-    const outlives = place.child !== null || patched(AGENTS_OUTLIVE);
+  /** Runs a child, or follows the child in `slot` that an earlier execution has started. */
+  async run<Result>(child: Child, slot: ChildSlot): Promise<ChildEnd<Result>> {
+    const outlives = slot.child !== null || patched(AGENTS_OUTLIVE);
     if (outlives) this.#open += 1;
     const forwarding = new CancellationScope();
     try {
-      const agent = place.child ? followed<Result>(child) : await started<Result>(child, outlives);
-      forwarding.run(() => this.#forwardPauses(agent, outlives, place)).catch(() => {});
+      const agent = slot.child ? followed<Result>(child) : await started<Result>(child, outlives);
+      forwarding.run(() => this.#forwardPauses(agent, outlives, slot)).catch(() => {});
       return await agent.end();
     } finally {
       forwarding.cancel();
-      place.child = null;
+      slot.child = null;
       if (outlives) this.#open -= 1;
     }
   }
 
   /** Signals each pause of the run and its end to the child. */
-  async #forwardPauses<Result>(agent: Agent<Result>, outlives: boolean, place: ChildPlace): Promise<void> {
-    for (let isPaused = place.child?.isPaused === true; ; isPaused = !isPaused) {
-      if (outlives) place.child = { isPaused };
+  async #forwardPauses<Result>(agent: Agent<Result>, outlives: boolean, slot: ChildSlot): Promise<void> {
+    for (let isPaused = slot.child?.isPaused === true; ; isPaused = !isPaused) {
+      if (outlives) slot.child = { isPaused };
       await until(() => this.#isPaused() !== isPaused);
       // Temporal may drop a signal whose sender ends.
-      place.child = null;
+      slot.child = null;
       await agent.signal(isPaused ? continueSignal : pauseSignal, { by: 'run' });
     }
   }

@@ -30,7 +30,7 @@ export type CarriedSlot = {
 };
 
 /**
- * The place in the course of a run where its next execution begins. `until` is the end of a wait in milliseconds since
+ * The stage of a run at which its next execution begins. `until` is the end of a wait in milliseconds since
  * 1970, null before the wait. `slots` is null before the first step, `outcome` while steps are left.
  */
 export type Stage =

@@ -2,7 +2,7 @@ import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { DispatchActivities } from '../activities/deliveries/dispatch.ts';
 import type { DispatchInput } from '../temporal/delivery-messages.ts';
 
-// A local activity runs in the worker that has the workflow task. Without a task queue in between, deliveries arrive a
+// A local activity runs in the worker that has the workflow task. Without the wait in a task queue, deliveries arrive a
 // third faster.
 const { dispatchGroup } = proxyLocalActivities<DispatchActivities>({
   startToCloseTimeout: '30 s',

@@ -27,8 +27,8 @@ const LINGER_MS = 2_000;
 const CROWDED_MS = 5_000;
 
 /**
- * Sends the deliveries that one webhook had no room for, and recovered ones. Starts with one concurrent attempt and
- * doubles the number after each successful round. Waits if the webhook gets no place.
+ * Sends the backlog of one webhook: deliveries that got no place in time, and recovered ones. Starts with one concurrent
+ * attempt and doubles the number after each successful round. Waits if the webhook gets no place.
  */
 export async function endpointBacklog({ webhookId }: BacklogInput): Promise<void> {
   let isSignalled = true;

@@ -16,7 +16,7 @@ const retention = proxyActivities<RetentionActivities>({
  */
 export async function maintenance({ settleSeconds }: MaintenanceInput) {
   const payloads = await retention.eraseEventPayloads();
-  // Without its payload, nothing is sent. By then, the attempts in flight have ended and are recorded.
+  // Without a payload, no attempt begins. After this time, attempts in flight have ended and are recorded.
   await sleep(settleSeconds * 1_000);
   const answers = await retention.eraseAnswers();
   const skipped = await retention.removeSkipped();

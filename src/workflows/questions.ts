@@ -32,7 +32,7 @@ export class Questions {
     return number;
   }
 
-  /** Has `onAnswer` called for a question that an earlier execution of the workflow has asked. */
+  /** Registers `onAnswer` for a question that an earlier execution of the workflow has asked. */
   expect(number: number, onAnswer: OnAnswer): void {
     this.#waiting.set(number, onAnswer);
   }

@@ -72,7 +72,7 @@ export class Recorder {
     this.#updateDetails();
   }
 
-  /** Whether nothing is being written or waits for that. */
+  /** Whether no write is in progress, and no change waits to be written. */
   get isIdle(): boolean {
     return (
       this.#writing === null &&
@@ -127,7 +127,7 @@ export class Recorder {
   async #flushNext(): Promise<void> {
     try {
       await this.#oneAtATime(async () => {
-        // What changes from here on needs a further flush.
+        // Later changes need another flush.
         this.#nextFlush = null;
         await this.#recordChange();
       });

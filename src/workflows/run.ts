@@ -22,11 +22,11 @@ export type Run = {
   work: CancellationScope;
   /** The request to cancel it, if there is one. */
   cancel: ControlRequest | null;
-  /** Why its time is over; null while it is not. */
+  /** Why the run exceeded its time limit; null if it did not. */
   timeOver: string | null;
   /** Whether the process that writes the end makes the first attempt of the callback. */
   callsBackAtOnce: boolean;
-  /** Whether nothing is left to do for its callback. */
+  /** Whether the workflow has nothing more to do for the callback. */
   calledBack: boolean;
 };
 

@@ -11,12 +11,12 @@ import { untilOrContinue } from './continuation.ts';
 import type { Run } from './run.ts';
 
 /**
- * Has the planner write the steps of a run. If it produces no valid plan, the given plan with the team's own steps
- * stays. `stage.child` is the planner that an earlier execution of the workflow has started.
+ * Lets the planner write the steps of a run. Without a valid plan of the planner, returns the given plan with the steps of
+ * the team. `stage.child` is the planner that an earlier execution of the workflow has started.
  */
 export async function shapePlan(run: Run, given: Plan, stage: StageOf<'planning'>): Promise<Planned> {
-  const place = { child: stage.child };
-  const shaping = askPlanner(run, given, place);
+  const slot = { child: stage.child };
+  const shaping = askPlanner(run, given, slot);
   // Runs of earlier versions have waited here until their planner was cancelled.
   if (!patched(AGENTS_OUTLIVE)) return await shaping;
   let planned: Planned | null = null;
@@ -25,7 +25,7 @@ export async function shapePlan(run: Run, given: Plan, stage: StageOf<'planning'
     (result) => void (planned = result),
     (error: unknown) => failures.push(error),
   );
-  const stageOf = () => place.child && { ...stage, child: place.child };
+  const stageOf = () => slot.child && { ...stage, child: slot.child };
   await untilOrContinue(run, () => planned !== null || failures.length > 0, stageOf);
   if (planned === null) throw failures[0];
   return planned;
@@ -34,7 +34,7 @@ export async function shapePlan(run: Run, given: Plan, stage: StageOf<'planning'
 async function askPlanner(
   { input: { executionId, taskType }, agents }: Run,
   given: Plan,
-  place: Parameters<Run['agents']['run']>[1],
+  slot: Parameters<Run['agents']['run']>[1],
 ): Promise<Planned> {
   const child = {
     workflow: AGENT_PLAN_WORKFLOW,
@@ -42,7 +42,7 @@ async function askPlanner(
     input: { executionId, taskType },
     summary: 'planning',
   };
-  const end = await agents.run<AgentPlanOutcome>(child, place);
+  const end = await agents.run<AgentPlanOutcome>(child, slot);
   if ('failed' in end) return { plan: given };
   const { result } = end;
   return 'plan' in result || 'error' in result ? result : { plan: given };

@@ -2,7 +2,7 @@ import { CancellationScope, condition, workflowInfo } from '@temporalio/workflow
 import type { Recorder } from './recorder.ts';
 import { until } from './until.ts';
 
-/** More than the number of waits that follow one another after a write, up to the next command of the workflow. */
+/** More than the number of consecutive waits between the end of a write and the next command of the workflow. */
 const ROUNDS = 20;
 
 /**
@@ -85,7 +85,7 @@ export class SignalOrder {
   }
 }
 
-/** Resolves when the SDK has run everything that can run now, and has tried all conditions again and again. */
+/** Resolves when the SDK has run everything that can run now. Each round lets it check all conditions once more. */
 async function everythingElse(): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     let isTried = false;

@@ -14,12 +14,12 @@ import { until } from './until.ts';
 type StepSlot = CarriedSlot & { step: PlannedStep; number: number };
 
 /**
- * State of the loop over the steps. `errors` contains thrown errors: a cancellation, or an internal error. `briefMs`:
- * the total time of the brief steps since the last other one.
+ * State of the loop over the steps. `errors` contains thrown errors: a cancellation, or an internal error. `shortMs`: the
+ * total time of consecutive steps that were local activities, up to now.
  */
 type Loop = {
   run: Run;
-  briefMs: number;
+  shortMs: number;
   plan: StoredPlan;
   slots: StepSlot[];
   outcomes: { slot: StepSlot; outcome: StepOutcome }[];
@@ -31,12 +31,12 @@ type Loop = {
 const REPEAT_MS = 5_000;
 
 /**
- * Longest time of brief steps that follow one another, in milliseconds. Signals are handled after them
- * (src/workflows/signal-order.ts). The next step is an activity, during which the workflow waits.
+ * Maximum total time of consecutive steps that are local activities, in milliseconds. The run handles signals only after
+ * them (src/workflows/signal-order.ts). The next step is an activity, during which the workflow waits.
  */
-const BRIEF_TOGETHER_MS = 1_000;
-/** Minimum time that a brief step counts as, in milliseconds. */
-const LEAST_BRIEF_MS = 50;
+const MAX_SHORT_STEPS_MS = 1_000;
+/** Minimum time that such a step counts as, in milliseconds. */
+const MIN_SHORT_STEP_MS = 50;
 
 /**
  * Runs the steps of a plan. Each step starts as soon as the steps before it are completed, concurrently where the plan
@@ -54,7 +54,7 @@ export async function runSteps(
     return { ...newSlot(isKept ? 'done' : 'waiting'), ...carried?.[index], step, number: index + 1 };
   });
   const scope = new CancellationScope();
-  const loop: Loop = { run, briefMs: 0, plan, slots, outcomes: [], errors: [], scope };
+  const loop: Loop = { run, shortMs: 0, plan, slots, outcomes: [], errors: [], scope };
   const { outcomes, errors } = loop;
   const isReady = () => readySlots(loop).length > 0;
   const stageOf = () => stageAt(loop);
@@ -103,12 +103,12 @@ function stageAt({ run, plan, slots, outcomes, errors }: Loop): StageOf<'executi
   return { kind: 'executing', plan: withoutOutputs(plan), slots: carried, outcome: null };
 }
 
-/** Returns the plan without what the state of the run contains as well. */
+/** Returns the plan without the kept steps and their outputs, which the state of the run also contains. */
 export function withoutOutputs({ backend, steps, run_time_limit_ms }: StoredPlan): StoredPlan {
   return { backend, steps, run_time_limit_ms };
 }
 
-/** Whether the step does something that ends with this execution of the workflow. */
+/** Whether the step has an activity in progress, which ends with this execution of the workflow. */
 function isInProgress({ phase, question, child }: StepSlot): boolean {
   return phase === 'working' && question === null && child === null;
 }
@@ -123,9 +123,9 @@ async function startSteps(loop: Loop, started: readonly StepSlot[]): Promise<voi
   }
   const [first] = started;
   const isAlone = started.length === 1 && slots.filter((slot) => slot.phase === 'working').length === 1;
-  const brief = first && isAlone ? backendAt(loop, first).brief : undefined;
-  if (first && brief?.fits(workOf(run, first)) && mayBeBrief(loop, brief.ms(workOf(run, first)))) {
-    const done = await run.recorder.recordWith((change) => brief.work(change, workOf(run, first)));
+  const short = first && isAlone ? backendAt(loop, first).short : undefined;
+  if (first && short?.fits(workOf(run, first)) && mayBeLocal(loop, short.ms(workOf(run, first)))) {
+    const done = await run.recorder.recordWith((change) => short.work(change, workOf(run, first)));
     if (done?.outcome) outcomes.push({ slot: first, outcome: done.outcome });
     return;
   }
@@ -133,11 +133,11 @@ async function startSteps(loop: Loop, started: readonly StepSlot[]): Promise<voi
   for (const slot of started) startWork(loop, slot);
 }
 
-/** Counts a brief step. Returns false if the brief steps before it have taken so long that it must be an activity. */
-function mayBeBrief(loop: Loop, ms: number): boolean {
-  const together = loop.briefMs + Math.max(ms, LEAST_BRIEF_MS);
-  const isTooLong = together > BRIEF_TOGETHER_MS && patched('brief-steps-are-interrupted');
-  loop.briefMs = isTooLong ? 0 : together;
+/** Counts a short step. Returns false if the short steps before it have taken so long that it must be an activity. */
+function mayBeLocal(loop: Loop, ms: number): boolean {
+  const total = loop.shortMs + Math.max(ms, MIN_SHORT_STEP_MS);
+  const isTooLong = total > MAX_SHORT_STEPS_MS && patched('brief-steps-are-interrupted');
+  loop.shortMs = isTooLong ? 0 : total;
   return !isTooLong;
 }
 
@@ -161,7 +161,7 @@ function readySlots({ run, slots }: Loop): StepSlot[] {
   const ready = slots.filter(
     ({ phase, step }) => phase === 'waiting' && step.after.every((name) => done.has(name)),
   );
-  // The history only gets room when no step is in progress.
+  // The run can continue with a new history only when no step is in progress.
   return ready.length > 0 && slots.some(isInProgress) && isCrowded(run) ? [] : ready;
 }
 
@@ -170,7 +170,7 @@ function workOf({ input: { executionId, rehearsal } }: Run, slot: StepSlot): Ste
   return { executionId, step, number, attempt, rehearsal };
 }
 
-/** @throws RangeError for a plan of a later version, which names what this one does not have */
+/** @throws RangeError for an unknown backend, in a plan of a later version */
 function backendAt({ plan }: Loop, { step }: StepSlot): StepBackend {
   const name = backendOf(plan, step);
   const backend = stepBackends[name];
@@ -257,7 +257,7 @@ function recordOutcome(loop: Loop, slot: StepSlot, outcome: StepOutcome): StepsO
   }
 }
 
-/** Makes a step ready again when its rest is over. */
+/** Makes a step ready again when the wait before its next attempt is over. */
 function rest(loop: Loop, slot: StepSlot): void {
   const { signals } = loop.run;
   inScope(loop, async () => {

@@ -73,7 +73,7 @@ for (const [onLimit, state] of [
 }
 
 /** agent-time.test.ts shows that an agent's time does not pass while its run is paused. */
-describe('an agent at work', function () {
+describe('a running agent', function () {
   const world = useModels();
 
   /** Returns the history events of the workflow in which the agent does the first step. */
@@ -90,7 +90,7 @@ describe('an agent at work', function () {
       if (turnOf(asked) === at) await opened.promise;
       return turnOf(asked) < calls ? report(asked) : { text: 'Done.' };
     });
-    await eventually(`call ${at} is under way`, () => world.asked(id).length === at);
+    await eventually(`call ${at} is in progress`, () => world.asked(id).length === at);
     return { id, open: opened.resolve };
   }
 
@@ -115,7 +115,7 @@ describe('an agent at work', function () {
 
   it('is stopped with its model call if the run is cancelled', async () => {
     const id = await world.play(hang);
-    await eventually('a call is under way', () => world.asked(id).length === 1);
+    await eventually('a call is in progress', () => world.asked(id).length === 1);
     await world.runs.control.cancel(id, { by: 'test' });
     await world.runs.reaches(id, 'cancelled');
     await eventually('the call is aborted', () => world.asked(id)[0]?.abandoned === true);

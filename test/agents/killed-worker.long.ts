@@ -40,7 +40,7 @@ describe('a kill -9 of the worker during model call 7 of 12', function () {
     });
     const { json } = await service.submit({ task_type: 'bug' });
     const path = `/api/v1/tasks/${json.execution_id}`;
-    await eventually('call 7 is under way', () => server.asked.length === KILLED_AT);
+    await eventually('call 7 is in progress', () => server.asked.length === KILLED_AT);
     await service.worker.kill();
     isHanging = false;
     await service.worker.start();

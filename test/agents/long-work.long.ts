@@ -40,7 +40,7 @@ describe('an agent with many model calls', function () {
     assert.ok(lengths.length >= 4, `${lengths.length} histories`);
     assert.ok(Math.max(...lengths) <= THRESHOLD + 50, lengths.join(', '));
     const last = world.asked().at(-1);
-    // Of 2,000 turns the oldest have been dropped.
+    // The oldest of the 2,000 turns were omitted.
     if (!IS_WHOLE)
       assert.ok(last && turnOf(last) === CALLS, 'every history starts with the whole conversation');
   });

@@ -53,7 +53,7 @@ describe('a program of an agent and an MCP server', function () {
     folder = mkdtempSync(join(tmpdir(), 'baton-prying-'));
     chmodSync(folder, 0o755);
     mkdirSync(join(folder, 'bin'));
-    // What starts processes of tests, but not `unshare`.
+    // The programs that start processes of tests, without `unshare`.
     const setpriv = findProgram('setpriv', process.env['PATH'] ?? '');
     if (setpriv !== null) symlinkSync(setpriv, join(folder, 'bin', 'setpriv'));
     const agentsFile = join(folder, 'agents.yml');
@@ -102,8 +102,8 @@ describe('a program of an agent and an MCP server', function () {
       await eventually('it is ready', () => /"ready"/.test(readFileSync(logFile, 'utf8')), 60_000);
       const ids = [await runs.submit({ taskType: 'bug' }), await runs.submit({ taskType: 'feature' })];
       const [program] = await Promise.all(ids.map((id) => runs.reaches(id, 'completed', 60_000)));
-      const said = saidIn(server.asked.at(-1) ?? assert.fail('nobody asked'));
-      reports = [program?.steps[0]?.summary ?? '', said].map(reportIn);
+      const toolText = saidIn(server.asked.at(-1) ?? assert.fail('nobody asked'));
+      reports = [program?.steps[0]?.summary ?? '', toolText].map(reportIn);
       await own.stop();
     });
     assert.ok(worker);

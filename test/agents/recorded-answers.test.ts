@@ -15,10 +15,10 @@ const STEP = '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5';
 /** A reset in the Temporal Web UI repeats activities as new ones. Their first attempt must also find the record. */
 describe('a call that is repeated as a new activity', () => {
   const fresh = useInstallation();
-  let place: CallKey;
+  let callKey: CallKey;
   beforeEach(async () => {
     const executionId = await quietRun(fresh.database, fresh.installation);
-    place = { executionId, stepId: STEP, attempt: 1, number: 1 };
+    callKey = { executionId, stepId: STEP, attempt: 1, number: 1 };
   });
 
   const usage = { inputTokens: { total: 3 }, outputTokens: { total: 4 } };
@@ -38,7 +38,12 @@ describe('a call that is repeated as a new activity', () => {
     const traces = UNTRACED_AGENTS;
     const { invokeModel } = createModelActivities({ database, models, prices: {}, clock, traces });
     const ask = async (text: string) => {
-      const context = { place, step: { name: 'one', agent: 'ada' }, callTimeMs: 60_000, isTold: false };
+      const context = {
+        place: callKey,
+        step: { name: 'one', agent: 'ada' },
+        callTimeMs: 60_000,
+        isTold: false,
+      };
       const options = {
         prompt: [{ role: 'user', content: [{ type: 'text', text }] }],
         providerOptions: { [CALL_CONTEXT_OPTION]: context },
@@ -79,7 +84,12 @@ describe('a call that is repeated as a new activity', () => {
     });
     const call = async (input: unknown) => {
       const environment = new MockActivityEnvironment();
-      const answer = await environment.run(callTool, { agent: 'ada', place, name: 'db__add', input });
+      const answer = await environment.run(callTool, {
+        agent: 'ada',
+        place: callKey,
+        name: 'db__add',
+        input,
+      });
       return (answer as ToolAnswer).text;
     };
     assert.equal(await call({ value: 1 }), 'done 1');

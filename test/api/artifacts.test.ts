@@ -25,8 +25,8 @@ describe('the artifacts of a run', function () {
   async function saving() {
     const run = (await world.reaches(await submitted({ step_ms: 600_000 }), 'executing')).json;
     const { saveArtifact } = createArtifactActivities({ database: world.database, clock: () => new Date() });
-    const place = { executionId: run.execution_id, stepId: run.steps[0].id };
-    const save = (input: unknown) => saveArtifact({ place, agent: 'writer', input });
+    const step = { executionId: run.execution_id, stepId: run.steps[0].id };
+    const save = (input: unknown) => saveArtifact({ place: step, agent: 'writer', input });
     return { id: run.execution_id as string, save };
   }
 

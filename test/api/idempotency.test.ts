@@ -144,12 +144,12 @@ describe('an idempotency key', () => {
 
   it('keeps its claim if the request loses PostgreSQL, because its row may exist', async () => {
     const { once, wanted, clock, database, claims } = claimedRequest();
-    const lost = once(wanted, async (claim) => {
+    const interrupted = once(wanted, async (claim) => {
       claims.push(claim);
       await sql`select pg_terminate_backend(pg_backend_pid())`.execute(queryBuilderOf(database));
       return { status: 201, body: {} };
     });
-    await assert.rejects(lost, isDatabaseOutage);
+    await assert.rejects(interrupted, isDatabaseOutage);
     const answers = () =>
       sql`select 1`.execute(queryBuilderOf(database)).then(
         () => true,

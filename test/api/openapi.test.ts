@@ -35,10 +35,10 @@ describe('the OpenAPI document', () => {
     ajv.addSchema(document, 'api');
   });
 
-  /** Whether a value is valid by the schema at this place of the document. */
-  const isValid = (place: string, value: unknown): boolean => {
-    const validate = ajv.getSchema(`api#${place}`);
-    assert.ok(validate, place);
+  /** Whether a value is valid by the schema at this pointer of the document. */
+  const isValid = (pointer: string, value: unknown): boolean => {
+    const validate = ajv.getSchema(`api#${pointer}`);
+    assert.ok(validate, pointer);
     return validate(value) === true;
   };
   const operations = () => Object.values(document.paths).flatMap((item) => Object.values(item));
@@ -161,9 +161,9 @@ describe('the OpenAPI document', () => {
         [],
       );
       assert.equal(headers['content-type'], 'application/json');
-      const place = `/webhooks/${name}/post/requestBody/content/application~1json/schema`;
-      assert.ok(isValid(place, JSON.parse(body.toString())), body.toString());
-      assert.ok(!isValid(place, {}));
+      const pointer = `/webhooks/${name}/post/requestBody/content/application~1json/schema`;
+      assert.ok(isValid(pointer, JSON.parse(body.toString())), body.toString());
+      assert.ok(!isValid(pointer, {}));
       assert.deepEqual(Object.keys(operation.responses).toSorted(), ['2XX', '401', 'default']);
     }
 
@@ -233,7 +233,7 @@ describe('the OpenAPI document', () => {
 /** Headers that every HTTP request may have. */
 const TRANSPORT = ['host', 'connection', 'content-length', 'content-type', 'accept', 'accept-encoding'];
 
-/** Returns the places below a value, also behind references, that forbid additional properties. */
+/** Returns the pointers below a value, also behind references, that forbid additional properties. */
 function strictSchemas(value: unknown, document: Document, at = '', seen = new Set<string>()): string[] {
   if (Array.isArray(value))
     return value.flatMap((one, index) => strictSchemas(one, document, `${at}/${index}`, seen));

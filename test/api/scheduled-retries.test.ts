@@ -174,7 +174,7 @@ describe('a scheduled retry of a delivery', () => {
       assert.ok([204, 409].includes(status), String(status));
       if (status === 409) await attempted(id, 2);
     }
-    // What was cancelled has no attempt, also after everything else was made.
+    // A cancelled retry makes no attempt, even after all others were made.
     for (const { id, status } of outcomes.filter((one) => one.status === 204)) {
       assert.equal((await detail(id)).attempts_count, 1, String(status));
     }

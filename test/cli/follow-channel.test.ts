@@ -104,7 +104,7 @@ describe('following a run over the live channel', () => {
     });
   }
 
-  it('allows each outage its own time, even without an event in between', async () => {
+  it('allows each outage its own time, even without an event between them', async () => {
     const { now } = Date;
     const { onRequest } = server;
     let aheadMs = 0;

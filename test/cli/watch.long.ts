@@ -19,7 +19,7 @@ describe('baton task watch, while the API is killed,', function () {
   });
 
   it('shows every event once, including those of the outage', async () => {
-    const ask = { step: 5, question: 'Go on?' };
+    const ask = { step: 5, question: 'Continue?' };
     const rehearsal = { steps: 8, step_ms: 1_500, progress_events: 4, ask };
     const { execution_id: id } = (await service.submit({ metadata: { rehearsal } })).json;
     const stateIs = (state: string) =>

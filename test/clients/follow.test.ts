@@ -90,8 +90,11 @@ describe('following a task with the client package', function () {
   });
 
   it('continues at another gateway if the first one is killed', async () => {
-    const place = { databaseUrl: world.configuration.databaseUrl, taskQueue: world.configuration.taskQueue };
-    const { gateways, close } = await startGateways(place, 2);
+    const settings = {
+      databaseUrl: world.configuration.databaseUrl,
+      taskQueue: world.configuration.taskQueue,
+    };
+    const { gateways, close } = await startGateways(settings, 2);
     const [first, second] = gateways as [GatewayProcess, GatewayProcess];
     const relay = await startRelay(first.url);
     try {

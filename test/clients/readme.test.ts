@@ -162,8 +162,8 @@ function asJavaScript(text: string): string {
 
 /** Returns a Node of version 20 or 21 on this machine, or null. */
 function oldNode(): string | null {
-  const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'node'));
-  const isOld = (place: string) =>
-    existsSync(place) && /^v2[01]\./.test(spawnSync(place, ['--version'], { encoding: 'utf8' }).stdout);
-  return places.find(isOld) ?? null;
+  const paths = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'node'));
+  const isOld = (path: string) =>
+    existsSync(path) && /^v2[01]\./.test(spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout);
+  return paths.find(isOld) ?? null;
 }

@@ -73,7 +73,7 @@ describe('a webhook with failing attempts', function () {
     assert.deepEqual(await failuresAfter(webhookId, 2), [10, true]);
   });
 
-  it('is not disabled if one attempt succeeds in between', async () => {
+  it('is not disabled if one of the attempts succeeds', async () => {
     const webhookId = await world.webhook({ url: receiver.url });
     await world.changeWebhook(webhookId, { consecutive_failures: 9 });
     assert.deepEqual(await failuresAfter(webhookId, 1), [0, false]);

@@ -166,9 +166,9 @@ describe('a first attempt', function () {
       rows.map(({ id }) => id).toSorted(),
       'the log, sorted by id, has the order of the events',
     );
-    const places = receiver.requests.map(({ body }) => bodies.indexOf(body.toString()));
+    const positions = receiver.requests.map(({ body }) => bodies.indexOf(body.toString()));
     for (let from = 0; from < 100; from += CONCURRENT_ATTEMPTS) {
-      const ten = places.slice(from, from + CONCURRENT_ATTEMPTS).toSorted((a, b) => a - b);
+      const ten = positions.slice(from, from + CONCURRENT_ATTEMPTS).toSorted((a, b) => a - b);
       assert.deepEqual(
         ten,
         Array.from({ length: CONCURRENT_ATTEMPTS }, (_, index) => from + index),

@@ -117,7 +117,7 @@ describe('an attempt that waits for a free place', function () {
     assert.equal((await world.attempts(failed.row.id)).length, 2);
   });
 
-  it('is not made by the schedule if another process has made it, and the schedule goes on', async () => {
+  it('is not made by the schedule if another process has made it, and the schedule continues', async () => {
     const { failed, place, retry } = await waitingRetry();
     const failure = { failures: 1, succeeded: false, failure: 'status', response_status: 500 };
     await recordResults(world.database, [successOf(failed.row, failure)]);

@@ -1,9 +1,9 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** One address in front of several ports: connections go to them by turns, and past those that refuse. */
+/** A load balancer: one address in front of several ports. Connections go to the ports in turn; ports that refuse are skipped. */
 export type Balancer = {
   url: string;
-  /** How many connections each port has been given so far. */
+  /** The number of connections that each port got so far. */
   given: ReadonlyMap<number, number>;
   /** Accepts no new connections to this port, like a load balancer before a backend stops. */
   withdraw(port: number): void;
@@ -11,7 +11,7 @@ export type Balancer = {
   close(): Promise<void>;
 };
 
-/** Starts one on a free port of this machine. It knows nothing of HTTP. */
+/** Starts a load balancer for TCP on a free port of this machine. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const given = new Map(ports.map((port) => [port, 0]));
   const withdrawn = new Set<number>();

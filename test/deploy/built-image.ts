@@ -17,19 +17,19 @@ import { promisify } from 'node:util';
 import { checkout, inCheckout } from '../../dev/common/paths.ts';
 import { environmentOf, ignoredBy, only, readContainerfile, type Stage } from './containerfile.ts';
 
-/** Where every stage works. */
+/** The working directory of every stage. */
 const PLACE = '/app';
 const LIMIT_MS = 240_000;
 
-/** What the recipe makes, as a folder. */
+/** The built image, as a folder. */
 export type BuiltImage = {
-  /** In the place of `/app`. */
+  /** The folder that replaces `/app`. */
   folder: string;
-  /** The command line of a process that is called by this word. */
+  /** Returns the command line of the process with this name. */
   commandOf(word: string): string[];
-  /** What ENV gives, and a PATH at whose beginning Node is. */
+  /** The variables of ENV, and a PATH that begins with Node. */
   environment: Record<string, string>;
-  /** Every file below the folder with its size and the time of its last change. */
+  /** Returns every file below the folder with its size and the time of its last change. */
   files(): Map<string, string>;
   remove(): void;
 };
@@ -60,7 +60,7 @@ export async function buildImage(): Promise<BuiltImage> {
   };
 }
 
-/** A folder with the Node that runs this, which stands for the base image's. */
+/** Returns a folder with the current Node, instead of the Node of the base image. */
 function programs(root: string): string {
   const folder = join(root, 'bin');
   mkdirSync(folder);
@@ -91,7 +91,7 @@ function copyFromCheckout(words: string, folder: string): void {
   for (const source of sources) {
     if (isIgnored(source)) throw new Error(`.dockerignore keeps ${source} from the builder`);
     const from = inCheckout(source);
-    // A file goes into a folder, a folder's content into a folder.
+    // Copies a file into a folder, or the content of a folder into a folder.
     const intoFolder = target.endsWith('/') && lstatSync(from).isFile();
     cpSync(from, resolve(folder, target, intoFolder ? basename(from) : ''), {
       recursive: true,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
-/** What of a compose file is looked at here. */
+/** The parts of a compose file that the tests read. */
 export type ComposeFile = {
   services: Record<
     string,
@@ -26,14 +26,14 @@ export type ComposeFile = {
 /** `${NAME}`, `${NAME:-default}`, `${NAME:?what to do}`. */
 const VARIABLE = /\$\{([A-Z0-9_]+)(?::([-?])([^}]*))?\}/g;
 
-/** The names of all variables in a text; `needed`: those that must not be empty. */
+/** Returns the names of all variables in a text; `needed`: those that must not be empty. */
 export function variablesIn(text: string): { all: Set<string>; needed: Set<string> } {
   const found = [...text.matchAll(VARIABLE)];
   const names = (wanted: RegExpExecArray[]) => new Set(wanted.map(([, name = '']) => name));
   return { all: names(found), needed: names(found.filter(([, , how]) => how === '?')) };
 }
 
-/** Puts values in the places of variables, as an engine does before it looks at a compose file. @throws where one is needed */
+/** Replaces variables by their values, as an engine does before it reads a compose file. @throws if a needed one is empty */
 export function interpolated(text: string, values: Readonly<Record<string, string>>): string {
   return text.replaceAll(VARIABLE, (_whole, name: string, how: string | undefined, words = '') => {
     const value = values[name] ?? '';

@@ -32,7 +32,7 @@ const inDeploy = (...parts: string[]) => inCheckout('deploy', ...parts);
 const text = readFileSync(inDeploy('compose.yaml'), 'utf8');
 const OURS = ['api', 'gateway', 'task-worker', 'delivery-worker', 'migrate'] as const;
 
-/** Reads strictly: what the specification does not know is an error. */
+/** Reads strictly: anything that is not in the specification is an error. */
 const VALIDATE = `
 import sys
 from compose_spec import PyCompose
@@ -57,7 +57,7 @@ describe('the compose file', () => {
     this.timeout(320_000);
     const python = await pythonTool('python');
     const validate = (input: string) => spawnSync(python, ['-c', VALIDATE], { input, encoding: 'utf8' });
-    // Variables and merge keys are an engine's first steps, before the specification's own rules.
+    // An engine first replaces variables and merge keys. Then the rules of the specification apply.
     const resolved = stringify(file, { aliasDuplicateObjects: false });
     const judged = validate(resolved);
     assert.equal(judged.status, 0, judged.stderr);
@@ -198,7 +198,7 @@ describe('the compose file', () => {
   it('creates databases, and users that can access only their own', async function () {
     const script = readFileSync(inDeploy('compose', 'create-databases.sh'), 'utf8');
     const [, statements = ''] = /<<'SQL'\n([\s\S]*?)\nSQL\n/.exec(script) ?? [];
-    // psql puts the values in; this driver has no such words. The server of the tests has a user `baton` already.
+    // psql replaces these variables; this driver cannot. The server of the tests already has a user `baton`.
     const sql = statements
       .replaceAll(/:'(\w+)'/g, (_whole, name: string) => `'secret-${name}'`)
       .replaceAll(/\b(baton|temporal)\b/g, 'composed_$1');

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** One line of a Containerfile, continued lines joined: `name` in capitals, its `--flags`, and what follows them. */
+/** One instruction of a Containerfile, with continued lines joined: `name` in capitals, its `--flags`, and its arguments. */
 export type Instruction = { name: string; flags: Record<string, string>; value: string };
-/** What stands below one FROM; `name` is what later stages call it by, the last one's is `image`. */
+/** The instructions after one FROM. `name` is the name of the stage; that of the last stage is `image`. */
 export type Stage = { name: string; base: string; instructions: Instruction[] };
 
-/** Reads a Containerfile; what stands above the first FROM is left out. */
+/** Reads a Containerfile. Omits everything before the first FROM. */
 export function readContainerfile(path: string): Stage[] {
   const stages: Stage[] = [];
   for (const line of linesOf(readFileSync(path, 'utf8'))) {
@@ -39,21 +39,21 @@ function instructionOf(line: string): Instruction {
   return { name: name.toUpperCase(), flags, value: value.trim() };
 }
 
-/** The one instruction of this name in a stage. @throws unless it is exactly one */
+/** Returns the only instruction of this name in a stage. @throws if there are none or several */
 export function only(stage: Stage, name: string): Instruction {
   const [found, ...more] = stage.instructions.filter((instruction) => instruction.name === name);
   if (!found || more.length > 0) throw new Error(`the stage ${stage.name} has not one ${name}`);
   return found;
 }
 
-/** What ENV sets in a stage. */
+/** Returns the variables that ENV sets in a stage. */
 export function environmentOf(stage: Stage): Record<string, string> {
   const lines = stage.instructions.filter(({ name }) => name === 'ENV').map(({ value }) => value);
   const pairs = lines.flatMap((line) => [...line.matchAll(/([A-Z_]+)=(?:"([^"]*)"|(\S+))/g)]);
   return Object.fromEntries(pairs.map(([, name = '', quoted, plain = '']) => [name, quoted ?? plain]));
 }
 
-/** Whether `.dockerignore` keeps a path from the builder: the last line that fits decides. */
+/** Returns whether `.dockerignore` excludes a path: the last matching line decides. */
 export function ignoredBy(path: string): (file: string) => boolean {
   const rules = readFileSync(path, 'utf8')
     .split('\n')
@@ -62,7 +62,7 @@ export function ignoredBy(path: string): (file: string) => boolean {
   return (file) => rules.findLast(({ pattern }) => pattern.test(file))?.ignores ?? false;
 }
 
-/** A line stands for what it names and for all below that. */
+/** Returns whether a line matches a path: it matches the named path and everything below it. */
 function patternOf(line: string): RegExp {
   const form = line
     .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')

@@ -8,7 +8,7 @@ import { connectDatabase } from '../../src/database/connect.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 
-/** What PostgreSQL knows of a connection that our processes open with this address. */
+/** Returns what PostgreSQL reports about a connection that our processes open with this URL. */
 async function seenBy(url: string): Promise<{ ssl: boolean; application_name: string }> {
   const database = await connectDatabase(url, 1);
   try {
@@ -51,8 +51,10 @@ describe('DATABASE_URL', function () {
     await switchTlsOn();
     const authority = encodeURIComponent(services().tlsFiles.ca);
     const url = `${postgres.url()}?sslmode=verify-full&sslrootcert=${authority}&application_name=ours`;
-    const told = await eventually('the server has read its settings', () => seenBy(url).catch(() => null));
-    assert.deepEqual(told, { ssl: true, application_name: 'ours' });
+    const settings = await eventually('the server has read its settings', () =>
+      seenBy(url).catch(() => null),
+    );
+    assert.deepEqual(settings, { ssl: true, application_name: 'ours' });
     await assert.rejects(seenBy(`${postgres.url()}?sslmode=verify-full`), /certificate/);
   });
 
@@ -91,10 +93,10 @@ describe('DATABASE_URL', function () {
   async function switchTlsOn(): Promise<void> {
     await withClient(postgres.url(), async (client) => {
       const { rows } = await client.query<{ data_directory: string }>('show data_directory');
-      const place = rows[0]?.data_directory ?? '';
-      const { uid, gid } = statSync(place);
+      const dataFolder = rows[0]?.data_directory ?? '';
+      const { uid, gid } = statSync(dataFolder);
       for (const name of ['cert', 'key'] as const) {
-        const file = join(place, `tls-${name}.pem`);
+        const file = join(dataFolder, `tls-${name}.pem`);
         writeFileSync(file, services().tls[name], { mode: 0o600 });
         chownSync(file, uid, gid);
         await client.query(`alter system set ssl_${name}_file = 'tls-${name}.pem'`);

@@ -18,10 +18,10 @@ import { only, readContainerfile } from './containerfile.ts';
 const PROCESSES = ['api', 'gateway', 'task-worker', 'delivery-worker'] as const;
 type Name = (typeof PROCESSES)[number];
 
-/** The user of the image, where the tests may become another one. */
+/** The user of the image, if the tests may switch the user. */
 const AS = process.getuid?.() === 0 ? { as: { uid: 1000, gid: 1000 } } : {};
 
-/** On the server of this run, beside all databases. */
+/** On the server of this run, which has all databases. */
 const asOwner = (statement: string) =>
   withClient(services().databaseUrl('postgres'), (client) => client.query(statement));
 
@@ -56,7 +56,7 @@ describe('the container file', () => {
 });
 
 describe('the container image', function () {
-  // Installs, bundles and builds; a crowded machine takes minutes for what a quiet one does in half of one.
+  // Installs, bundles and builds. An idle machine needs half a minute, a loaded one some minutes.
   this.timeout(600_000);
   let image: BuiltImage;
   let folder: string;
@@ -90,7 +90,7 @@ describe('the container image', function () {
       BATON_TOKEN_KEYS: ring(),
       BATON_PAYLOAD_KEYS: ring(),
       CHANNEL_IN_API: 'false',
-      // As a form that was not filled in has it.
+      // As in a form that was not filled in.
       TEMPORAL_API_KEY: '',
     };
   });
@@ -110,7 +110,7 @@ describe('the container image', function () {
     METRICS_PORT: String(healthPorts[name]),
   });
 
-  /** Ends with the exit code of a command of the image that is no service. */
+  /** Returns the exit code of a command of the image that is not a service. */
   async function command(words: string[], given: Record<string, string> = environment): Promise<string> {
     const [program = '', ...rest] = words;
     const owner = 'as' in AS ? { uid: AS.as.uid, gid: AS.as.gid } : {};
@@ -196,7 +196,7 @@ describe('the container image', function () {
     assert.ok(last);
     const [, words = ''] = /CMD (.*)$/.exec(only(last, 'HEALTHCHECK').value) ?? [];
     const check = (JSON.parse(words) as string[]).map((word) => word.replace('/app', image.folder));
-    // A container engine also asks again.
+    // A container engine also repeats the check.
     for (const name of PROCESSES)
       await eventually(`the check of ${name} passes`, () =>
         command(check, variables(name)).then(

@@ -23,7 +23,7 @@ const traefik = manifestsOf(inKubernetes('traefik', 'limits.yaml'));
 const [kustomization] = manifestsOf(inKubernetes('base', 'kustomization.yaml'));
 const [overlay] = manifestsOf(inKubernetes('keda', 'kustomization.yaml'));
 
-/** The Secrets that each process gets; with a question mark: the process also starts without it. */
+/** The Secrets that each process gets. A question mark means that the process also starts without it. */
 const SECRETS_OF: Readonly<Record<string, readonly string[]>> = {
   api: ['baton-database', 'baton-sealing', 'baton-tokens', 'baton-temporal?', 'baton-api?', 'baton-mail?'],
   gateway: ['baton-database', 'baton-tokens', 'baton-temporal?'],
@@ -33,7 +33,7 @@ const SECRETS_OF: Readonly<Record<string, readonly string[]>> = {
 };
 const SERVING = ['api', 'gateway'];
 const WORKING = ['delivery-worker', 'task-worker'];
-/** What a process gives itself to end, in `src/runtime/process.ts`. */
+/** The time limit of a shutdown in `src/runtime/process.ts`. */
 const CLOSE_LIMIT_SECONDS = 20;
 
 const ofKind = (kind: string, among = base) => among.filter((one) => one.kind === kind);

@@ -22,7 +22,7 @@ export function yamlFilesOf(folder: string): string[] {
     .toSorted();
 }
 
-/** Whether a selector of labels chooses what has these. */
+/** Returns whether a label selector matches these labels. */
 export function selects(selector: Record<string, string>, labels: Record<string, string>): boolean {
   const wanted = Object.entries(selector);
   return wanted.length > 0 && wanted.every(([name, value]) => labels[name] === value);

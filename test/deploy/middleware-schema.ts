@@ -5,7 +5,7 @@ function object(properties: Record<string, object>, required: string[] = Object.
 const count = { type: 'integer', minimum: 1 };
 const sourceCriterion = object({ ipStrategy: object({ depth: count }, []) });
 
-/** What of Traefik's Middleware (v3) is used: limits of requests and of open connections, by address. */
+/** The parts of Traefik's Middleware (v3) that the manifests use: limits of requests and of open connections, by address. */
 export const middlewareSchema = object({
   apiVersion: { const: 'traefik.io/v1alpha1' },
   kind: { const: 'Middleware' },

@@ -16,7 +16,7 @@ const METADATA = '169.254.169.254';
 /** The other end of a connection: an address outside of the cluster, or any pod of a namespace. */
 type Peer = string | { namespace: string };
 
-/** Whether the policies allow a connection of a process, as Kubernetes defines it: one rule that fits is enough. */
+/** Returns whether the policies allow a connection of a process, as Kubernetes defines it: one matching rule is enough. */
 function allows(
   process: string,
   direction: 'ingress' | 'egress',

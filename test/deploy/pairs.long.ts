@@ -51,7 +51,7 @@ describe('a service with two instances of each process', function () {
     return json.token;
   }
 
-  /** Sends until it is answered, as a careful caller does: with the same key each time. */
+  /** Sends a request until it gets a response, as a careful caller does: with the same key each time. */
   async function sendSurely(path: string, body: unknown, key: string): Promise<string> {
     for (;;) {
       const headers = { 'Idempotency-Key': key };
@@ -75,12 +75,12 @@ describe('a service with two instances of each process', function () {
       pairs.of('gateway').map((gateway) => plainClient.follow(gateway.url, token, id, { after: 0 })),
     );
     await eventually('it is completed', async () => (await stateOf(id, second.url)) === 'completed', 60_000);
-    const { json: told } = await pairs.send('GET', `/api/v1/tasks/${id}/events`, { url: second.url });
+    const { json: feed } = await pairs.send('GET', `/api/v1/tasks/${id}/events`, { url: second.url });
     for (const view of views) {
-      await eventually('all was told', () => view.events.length === told.data.length);
+      await eventually('all events arrived', () => view.events.length === feed.data.length);
       assert.deepEqual(
         view.events.map(({ seq }) => seq),
-        told.data.map(({ seq }: { seq: number }) => seq),
+        feed.data.map(({ seq }: { seq: number }) => seq),
       );
       await view.disconnect();
     }
@@ -98,7 +98,7 @@ describe('a service with two instances of each process', function () {
   it('distributes tasks and deliveries over all workers', async () => {
     const [first] = pairs.of('api');
     await webhook(first.url);
-    // A first attempt is made where the run has ended; those that follow are the task workers' alone.
+    // The process in which the run ended makes the first attempt. Task workers make the others.
     const refused = new Set<unknown>();
     receiver.answering(({ headers }) => {
       const run = headers['x-service-delivery'];
@@ -186,17 +186,18 @@ describe('a service with two instances of each process', function () {
     for (const id of ids) assert.equal(await stateOf(id), 'completed');
 
     await following;
-    const { json: told } = await pairs.send('GET', `/api/v1/tasks/${long}/events`);
+    const { json: feed } = await pairs.send('GET', `/api/v1/tasks/${long}/events`);
     assert.deepEqual(
       seen,
-      told.data.map(({ seq }: { seq: number }) => seq),
+      feed.data.map(({ seq }: { seq: number }) => seq),
     );
   });
 
   it('opens at most the number of PostgreSQL connections in docs/deploying.md', async () => {
     const page = readFileSync(inCheckout('docs', 'deploying.md'), 'utf8');
-    const told = (title: string) => Number(new RegExp(`^\\| ${title} \\| (\\d+) \\|`, 'm').exec(page)?.[1]);
-    const most = ['API', 'gateway', 'task worker', 'delivery worker'].map(told);
+    const figureOf = (title: string) =>
+      Number(new RegExp(`^\\| ${title} \\| (\\d+) \\|`, 'm').exec(page)?.[1]);
+    const most = ['API', 'gateway', 'task worker', 'delivery worker'].map(figureOf);
     const open: number[] = [];
     const burst = Array.from({ length: 150 }, (_, number) =>
       Promise.all([
@@ -221,7 +222,7 @@ describe('a service with two instances of each process', function () {
     assert.ok(Math.max(...open) > limit / 4, `${Math.max(...open)}`);
   });
 
-  /** Follows a run to its end over any number of connections; each begins after what was seen. */
+  /** Follows a run to its end over any number of connections. Each continues after the last event. */
   async function followOn(id: string, token: string, seen: number[]): Promise<void> {
     const over = Promise.withResolvers<void>();
     for (let isOver = false; !isOver; ) {

@@ -20,17 +20,17 @@ export type PairProcess = {
   kind: Kind;
   url: string;
   pid(): number;
-  /** Sum of a figure of `/metrics` over its labels; 0 where it is not there. */
+  /** Returns the sum of a metric over its labels; 0 if it is missing. */
   metric(name: string): Promise<number>;
-  /** Ends it as an operator's rolling restart does, and starts it anew. @throws unless it ended in order */
+  /** Stops it as a rolling restart does, and starts it again. @throws if it did not shut down in order */
   restart(): Promise<void>;
 };
 
-/** What an answer holds; `json` is loosely typed on purpose. */
+/** A response. `json` is loosely typed on purpose. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests read answers of every shape
 export type Answered = { status: number; headers: Headers; json: any };
 
-/** Two of every process over a database and a Temporal that are elsewhere, each kind behind one address. */
+/** Two of every process with an external database and Temporal, each kind behind one address. */
 export type Pairs = {
   installation: Installation;
   databaseUrl: string;
@@ -38,7 +38,7 @@ export type Pairs = {
   /** The address of both APIs, and that of both gateways. */
   api: Balancer;
   gateways: Balancer;
-  /** With the installation's key; to both APIs by turns unless `url` says to which. */
+  /** Sends a request with the installation's key, to both APIs in turn unless `url` selects one. */
   send(
     method: string,
     path: string,
@@ -49,7 +49,7 @@ export type Pairs = {
 
 const KINDS = Object.keys(ENTRY_POINTS) as Kind[];
 
-/** Starts all eight side by side. */
+/** Starts all eight processes concurrently. */
 export async function startPairs(environment: Record<string, string> = {}): Promise<Pairs> {
   const database = await freshDatabase();
   const folder = mkdtempSync(join(tmpdir(), 'baton-pairs-'));

@@ -5,7 +5,7 @@ function object(properties: Record<string, object>, required: string[] = Object.
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
-/** What the Temporal scaler of KEDA 2.17 and newer takes; values are texts, whatever they mean. */
+/** The settings of the Temporal scaler of KEDA 2.17 and newer. All values are strings. */
 const temporalTrigger = object({
   type: { const: 'temporal' },
   metadata: object(
@@ -32,7 +32,7 @@ const scaleDown = object({
 });
 
 /**
- * The members of a KEDA ScaledObject that our manifests use, as its documentation and the scaler's describe them, and no
+ * The fields of a KEDA ScaledObject that our manifests use, as its documentation and the scaler's describe them, and no
  * others: its own schema comes in no package.
  */
 export const scaledObjectSchema = object({

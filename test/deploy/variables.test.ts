@@ -5,13 +5,13 @@ import { readCompose, variablesIn } from './compose-file.ts';
 import { environmentOf, readContainerfile } from './containerfile.ts';
 import { manifestsOf } from './manifests.ts';
 
-/** Read by Node, the C library and programs, not by us. */
+/** Read by Node, the C library and programs, not by the service. */
 const OF_OTHERS = new Set(['NODE_ENV', 'HOME', 'MALLOC_ARENA_MAX']);
 const OURS = ['api', 'gateway', 'task-worker', 'delivery-worker', 'migrate'];
 
 const textOf = (...parts: string[]) => readFileSync(inCheckout(...parts), 'utf8');
 
-/** Every variable that the page of the configuration has a row for. */
+/** Returns every variable with a row in docs/configuration.md. */
 function documented(): Set<string> {
   const rows = textOf('docs', 'configuration.md')
     .split('\n')
@@ -23,7 +23,7 @@ function documented(): Set<string> {
   );
 }
 
-/** Every variable that deploy/ gives to a process of ours, with the file that does. */
+/** Returns every variable that deploy/ sets for a process of the service, with the file. */
 function given(): [string, string][] {
   const compose = readCompose(textOf('deploy', 'compose.yaml'));
   const inCompose = OURS.flatMap((name) => Object.keys(compose.services[name]?.environment ?? {}));

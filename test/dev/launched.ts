@@ -17,12 +17,12 @@ import { checkout } from '../../dev/common/paths.ts';
 import type { Credentials } from '../../dev/launcher/credentials.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** A start may build the screens first, on a machine that does other things as well. */
+/** A start may build the screens first, on a loaded machine. */
 const START_LIMIT_MS = 120_000;
 const STOP_LIMIT_MS = 30_000;
 const LEFT_OUT = /^(node_modules|\.local|\.git)(\/|$)/;
 
-/** Registers hooks that give a `describe` a fresh checkout, and end what a test has started in it. */
+/** Registers hooks that give a `describe` a new checkout, and stop what a test has started in it. */
 export function useCheckout(): { folder: string } {
   const used = { folder: '', remove: () => {} };
   before(() => void Object.assign(used, freshCheckout()));
@@ -31,10 +31,10 @@ export function useCheckout(): { folder: string } {
   return used;
 }
 
-/** A checkout of its own with the same files and dependencies, and nothing that a start makes. */
+/** A separate checkout with the same files and dependencies, without anything that a start creates. */
 export function freshCheckout(): { folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'baton-checkout-'));
-  chmodSync(folder, 0o755); // within reach of the user that PostgreSQL runs as
+  chmodSync(folder, 0o755); // accessible to the user that PostgreSQL runs as
   cpSync(checkout, folder, {
     recursive: true,
     filter: (path) => !LEFT_OUT.test(relative(checkout, path)),
@@ -43,7 +43,7 @@ export function freshCheckout(): { folder: string; remove(): void } {
   return {
     folder,
     remove() {
-      // Nothing is left of a test that broke off: the launcher's children end with it.
+      // An aborted test leaves nothing behind: the launcher's children end with it.
       const launcher = join(folder, '.local', 'launcher.pid');
       const pid = existsSync(launcher) ? Number(readFileSync(launcher, 'utf8')) : 0;
       if (pid > 0 && commandLine(pid)?.includes(folder)) process.kill(pid, 'SIGKILL');
@@ -52,11 +52,11 @@ export function freshCheckout(): { folder: string; remove(): void } {
   };
 }
 
-/** An `npm start` that runs in a process group of its own, as in a terminal. */
+/** An `npm start` in a separate process group, as in a terminal. */
 export type Launched = {
   npm: ChildProcess;
   output(): string;
-  /** Resolves when the output holds the words. @throws with the output when npm ends before */
+  /** Resolves when the output contains the text. @throws with the output if npm exits before */
   says(words: string | RegExp): Promise<void>;
   /** Resolves when all is ready. */
   credentials(): Promise<Credentials>;
@@ -111,7 +111,7 @@ export async function pressCtrlC({ npm, ended }: Launched): Promise<void> {
   await ended;
 }
 
-/** Ends what {@link npmStart} has started and what still runs, also after a failed test. */
+/** Stops what {@link npmStart} has started, also after a failed test. */
 export async function endLaunched(): Promise<void> {
   for (const launched of running) {
     await Promise.race([pressCtrlC(launched), wait(STOP_LIMIT_MS, undefined, { ref: false })]);
@@ -120,12 +120,12 @@ export async function endLaunched(): Promise<void> {
   }
 }
 
-/** Command lines of all processes that have to do with a folder. */
+/** Returns the command lines of all processes that use a folder. */
 export function processesOf(folder: string): string[] {
   return commandLines().filter((line) => line.includes(folder));
 }
 
-/** Linux tells by /proc; bare machines have no `ps`. */
+/** On Linux from /proc, because minimal machines have no `ps`. */
 function commandLines(): string[] {
   if (process.platform !== 'linux') {
     return spawnSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).stdout.split('\n');

@@ -44,9 +44,9 @@ describe('the embedded PostgreSQL', function () {
 
   it('stops a server that was left over on the same data, then starts', async () => {
     const left = await start(plan());
-    const said: string[] = [];
-    const next = await start({ ...plan(), say: (sentence) => said.push(sentence) });
-    assert.deepEqual(said, [`stopped PostgreSQL (process ${left.pid}), left over from an earlier start`]);
+    const messages: string[] = [];
+    const next = await start({ ...plan(), say: (sentence) => messages.push(sentence) });
+    assert.deepEqual(messages, [`stopped PostgreSQL (process ${left.pid}), left over from an earlier start`]);
     assert.deepEqual(await left.ended, { code: 0, signal: null });
     await next.stop();
   });
@@ -55,7 +55,7 @@ describe('the embedded PostgreSQL', function () {
     await (await start(plan())).stop();
     const { home } = placeFor(plan().dataDir);
     const stale = join(home, 'data', 'postmaster.pid');
-    writeFileSync(stale, `${process.pid}\n${join(home, 'data')}\n`); // this very process, which is no PostgreSQL
+    writeFileSync(stale, `${process.pid}\n${join(home, 'data')}\n`); // this process, which is not PostgreSQL
     const next = await start(plan());
     assert.equal(Number(readFileSync(stale, 'utf8').split('\n')[0]), next.pid);
     await next.stop();
@@ -64,13 +64,16 @@ describe('the embedded PostgreSQL', function () {
   it('stores its data elsewhere if its user cannot access the checkout', async function () {
     if (process.getuid?.() !== 0) this.skip(); // only root needs another user
     chmodSync(folder, 0o700);
-    const said: string[] = [];
-    const running = await start({ ...plan(), say: (sentence) => said.push(sentence) });
+    const messages: string[] = [];
+    const running = await start({ ...plan(), say: (sentence) => messages.push(sentence) });
     await running.stop();
     const { home } = placeFor(plan().dataDir);
     try {
       assert.match(home, /^\/var\/lib\/baton-postgres-[0-9a-f]{8}$/);
-      assert.match(String(said[0]), /The user that runs PostgreSQL cannot access .*; its data is in \/var/);
+      assert.match(
+        String(messages[0]),
+        /The user that runs PostgreSQL cannot access .*; its data is in \/var/,
+      );
     } finally {
       rmSync(home, { recursive: true, force: true });
     }

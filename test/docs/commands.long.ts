@@ -7,13 +7,13 @@ import { temporalCli } from '../../dev/services/temporal-programs.ts';
 import { endLaunched, freshCheckout, npmStart } from '../dev/launched.ts';
 import { pages } from './steps.ts';
 
-/** Pages that are followed at once: each mostly waits. */
+/** Number of pages that run concurrently. Most of their time is waiting. */
 const AT_ONCE = 3;
-/** Where npm's own `npx` is used; of the others nothing more would be learnt by it. */
+/** Pages that use npm's real `npx`. Using it for the others would test nothing more. */
 const BY_NPM = ['README.md'];
 const LIMIT_MS = 600_000;
 
-/** Pages to follow alone, by parts of their paths, while one writes at them: `BATON_PAGES=tutorial,events`. */
+/** Selects pages by parts of their paths, for authors: `BATON_PAGES=tutorial,events`. */
 const CHOSEN = (process.env['BATON_PAGES'] ?? '').split(',');
 
 const runnable = pages.filter(

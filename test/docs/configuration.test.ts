@@ -3,11 +3,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { environmentSchema } from '../../src/runtime/configuration.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 
-/** One variable as the page has it; `value` is what its default cell says. */
+/** One variable in the page. `value` is the content of its default cell. */
 type Documented = { section: string; name: string; value: string };
 
 const OF_THE_PROCESSES = 'The processes';
-/** What every program finds in its environment, and what our own programs tell each other. */
+/** Variables of the system, and variables that the service's programs set for each other. */
 const NOT_OURS = /^(HOME|PATH|TERM|COLUMNS|CI|NODE_ENV|TMPDIR|npm_\w+|BATON_TEST_SERVICES)$/;
 const READ_IN_CODE = /\b(?:env|environment)(?:\.|\[')([A-Z][A-Z0-9_]{2,})\b/g;
 
@@ -53,19 +53,19 @@ describe('docs/configuration.md', () => {
   });
 });
 
-/** Whether a cell says the default of a variable. */
+/** Returns whether a cell contains the default of a variable. */
 function defaultOf(name: string): (cell: string) => boolean {
   const read = environmentSchema.shape[name as keyof typeof environmentSchema.shape]?.safeParse(undefined);
   if (read === undefined || !read.success) return (cell) => cell.startsWith('needed');
   const value: unknown = read.data;
   if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) {
-    // Words, a pattern, or the variable that it follows; no value, for there is none.
+    // A description, a pattern, or another variable; without a value, because there is none.
     return (cell) => cell !== '' && (!/^`[^`<]*`$/.test(cell) || names.has(cell.slice(1, -1)));
   }
   return (cell) => cell === `\`${value as string | number}\``;
 }
 
-/** The variables in the tables of the page. */
+/** Returns the variables in the tables of the page. */
 function rowsOf(markdown: string): Documented[] {
   let section = '';
   return markdown.split('\n').flatMap((line) => {

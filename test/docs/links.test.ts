@@ -32,7 +32,7 @@ describe('links in the documents', () => {
   });
 });
 
-/** The file that a link leads to, below the checkout, and the heading in it. */
+/** Returns the file that a link leads to, relative to the checkout, and the heading in it. */
 function pathOf(target: string, from: Page): { path: string; anchor: string } {
   const [file = '', anchor = ''] = decodeURI(target).split('#');
   return {
@@ -42,7 +42,7 @@ function pathOf(target: string, from: Page): { path: string; anchor: string } {
 }
 
 function wrongWith(target: string, from: Page): string | null {
-  if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return null; // elsewhere: not for a test without the internet
+  if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return null; // external: a test must not need the internet
   if (target.startsWith('/')) return 'begins at the root, which differs from reader to reader';
   const { path, anchor } = pathOf(target, from);
   if (!existsSync(join(checkout, path))) return 'leads nowhere';

@@ -162,9 +162,9 @@ describe('an end made in Temporal', () => {
 
 describe('an end that the workflow reports', () => {
   it('is taken over, with the two events of an end', () => {
-    const said: RunView = { ...RUNNING, state: 'completed', completed_at: iso(90), duration_ms: 90 };
-    const { last_seq: _, ...view } = said;
-    assert.deepEqual(applyWorkflowEnd(RUNNING, said), {
+    const reported: RunView = { ...RUNNING, state: 'completed', completed_at: iso(90), duration_ms: 90 };
+    const { last_seq: _, ...view } = reported;
+    assert.deepEqual(applyWorkflowEnd(RUNNING, reported), {
       view,
       entries: [
         {

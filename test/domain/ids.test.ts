@@ -29,14 +29,14 @@ describe('a derived id', () => {
 });
 
 describe('an ordered id', () => {
-  it('contains its place, and the text distinguishes ids of the same place', () => {
+  it('contains its position, and the text distinguishes ids of the same position', () => {
     assert.match(orderedUuid(AT, 0x123456, 'a'), /^019c13eb-b3a0-7123-8456-ca978112ca1b$/);
     assert.match(orderedUuid(AT, 7, 'a'), /^019c13eb-b3a0-7000-8007-/);
     assert.notEqual(orderedUuid(AT, 7, 'a'), orderedUuid(AT, 7, 'b'));
   });
 
-  it('sorts by place within a millisecond, up to 2^24 places', () => {
-    const ids = [0, 1, 0xfff, 0x1000, 0xffffff].map((place) => orderedUuid(AT, place, `${place}`));
+  it('sorts by position within a millisecond, up to 2^24 positions', () => {
+    const ids = [0, 1, 0xfff, 0x1000, 0xffffff].map((position) => orderedUuid(AT, position, `${position}`));
     assert.deepEqual(ids.toSorted(), ids);
     assert.equal(orderedUuid(AT, 2 ** 24, 'a'), orderedUuid(AT, 0, 'a'));
   });

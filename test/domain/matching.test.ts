@@ -63,11 +63,11 @@ const FIELD_VALUES: Record<
 
 /** Returns the sample of a kind with the field set in the member that contains it. */
 function eventWith(kind: EventKind, field: FilterField, value: unknown): Data {
-  const place = FIELD_PLACES[kind][field];
+  const parent = FIELD_PLACES[kind][field];
   const data = sampleData(kind);
-  if (place === 'itself') return { ...data, project: value };
-  if (place === '') return { ...data, [field]: value };
-  return { ...data, [place]: { ...(data[place] as Data), [field]: value } };
+  if (parent === 'itself') return { ...data, project: value };
+  if (parent === '') return { ...data, [field]: value };
+  return { ...data, [parent]: { ...(data[parent] as Data), [field]: value } };
 }
 
 describe('event matching', () => {

@@ -378,7 +378,7 @@ describe('a run that starts', () => {
   });
 });
 
-describe('a run that goes on from its record', () => {
+describe('a run that continues from its record', () => {
   it('does the same as without the interruption', () => {
     const play = (isInterrupted: boolean) => {
       let state = executing('one', 'two');

@@ -119,7 +119,7 @@ describe('the metadata of a task', () => {
 
 describe('the script of a rehearsal', () => {
   /** For each field with a range: how to set it, its least and its greatest value. */
-  const ranges: [place: string, script: (value: number) => unknown, least: number, most: number][] = [
+  const ranges: [field: string, script: (value: number) => unknown, least: number, most: number][] = [
     ['start_ms', (start_ms) => ({ start_ms }), 0, 86_400_000],
     ['plan_ms', (plan_ms) => ({ plan_ms }), 0, 86_400_000],
     ['step_ms', (step_ms) => ({ step_ms }), 0, 86_400_000],
@@ -132,16 +132,16 @@ describe('the script of a rehearsal', () => {
     ['artifact/step', (step) => ({ artifact: { step, name: 'n', text: '' } }), 1, 50],
     ['ask/step', (step) => ({ ask: { step, question: 'q' } }), 1, 50],
   ];
-  for (const [place, script, least, most] of ranges) {
-    it(`has ${place} from ${least} to ${most}`, () => {
+  for (const [field, script, least, most] of ranges) {
+    it(`has ${field} from ${least} to ${most}`, () => {
       for (const right of [least, most]) assert.deepEqual(foundIn(rehearsalSchema, script(right)), []);
-      assert.deepEqual(foundIn(rehearsalSchema, script(least - 1)), [`/${place} too_small`]);
-      assert.deepEqual(foundIn(rehearsalSchema, script(most + 1)), [`/${place} too_large`]);
-      assert.deepEqual(foundIn(rehearsalSchema, script(least + 0.5)), [`/${place} wrong_type`]);
+      assert.deepEqual(foundIn(rehearsalSchema, script(least - 1)), [`/${field} too_small`]);
+      assert.deepEqual(foundIn(rehearsalSchema, script(most + 1)), [`/${field} too_large`]);
+      assert.deepEqual(foundIn(rehearsalSchema, script(least + 0.5)), [`/${field} wrong_type`]);
     });
   }
 
-  const texts: [place: string, script: (value: string) => unknown, least: number, most: number][] = [
+  const texts: [field: string, script: (value: string) => unknown, least: number, most: number][] = [
     ['escalate/reason', (reason) => ({ escalate: { step: 1, reason } }), 1, 1_000],
     ['artifact/name', (name) => ({ artifact: { step: 1, name, text: '' } }), 1, 200],
     [
@@ -153,12 +153,12 @@ describe('the script of a rehearsal', () => {
     ['artifact/text', (text) => ({ artifact: { step: 1, name: 'n', text } }), 0, 10_000],
     ['ask/question', (question) => ({ ask: { step: 1, question } }), 1, 4_000],
   ];
-  for (const [place, script, least, most] of texts) {
-    it(`has ${place} of ${least} to ${most} characters`, () => {
+  for (const [field, script, least, most] of texts) {
+    it(`has ${field} of ${least} to ${most} characters`, () => {
       for (const right of [least, most])
         assert.deepEqual(foundIn(rehearsalSchema, script('x'.repeat(right))), []);
-      assert.deepEqual(foundIn(rehearsalSchema, script('x'.repeat(most + 1))), [`/${place} too_long`]);
-      if (least > 0) assert.deepEqual(foundIn(rehearsalSchema, script('')), [`/${place} too_short`]);
+      assert.deepEqual(foundIn(rehearsalSchema, script('x'.repeat(most + 1))), [`/${field} too_long`]);
+      if (least > 0) assert.deepEqual(foundIn(rehearsalSchema, script('')), [`/${field} too_short`]);
     });
   }
 

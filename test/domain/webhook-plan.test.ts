@@ -202,7 +202,7 @@ describe('the events of a webhook', () => {
   for (const [value, code] of values) {
     const shown = String(typeof value === 'string' ? JSON.stringify(value) : value).slice(0, 30);
     it(`${code === null ? 'accept' : 'refuse'} the filter value ${shown || '[]'} of type ${typeof value}`, () => {
-      const expected = (place: string) => (code === null ? [] : [`/0/filters/0/${place} ${code}`]);
+      const expected = (field: string) => (code === null ? [] : [`/0/filters/0/${field} ${code}`]);
       assert.deepEqual(found({ field: 'status', changed_to: value }), expected('changed_to'));
       assert.deepEqual(found({ field: 'status', values: [value] }), expected('values/0'));
     });

@@ -166,7 +166,7 @@ describe('an example of the live channel', function () {
       await withPage(async (page) => {
         const reason = '<img src=x onerror="document.title = 1">';
         await open(page, await submitted({ escalate: { step: 1, reason } }));
-        await page.getByText(`asks for a human: ${reason}`).waitFor();
+        await page.getByText(`escalated: ${reason}`).waitFor();
         assert.equal(await page.title(), 'Watch a run');
       });
     });

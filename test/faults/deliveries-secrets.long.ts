@@ -133,15 +133,15 @@ describe('the secret of a webhook', function () {
     ask: (method: string, at: string, body?: unknown) => Promise<Answered>,
   ): Promise<Record<string, string>> {
     const path = `/api/v1/webhooks/${endpoint.id}`;
-    const [invalid, unsafe, lost] = [newSecret(), `${newSecret()} ü`, newSecret()];
+    const [invalid, unsafe, unstored] = [newSecret(), `${newSecret()} ü`, newSecret()];
     const plan = { name: 'Refused', url: 'ftp://localhost', events: [{ event: 'issue.created' }] };
     assert.equal((await ask('POST', '/api/v1/webhooks', { ...plan, secret: invalid })).status, 422);
     assert.equal((await ask('PATCH', path, { secret: unsafe })).status, 422);
     await service.postgres.kill();
-    assert.equal((await ask('PATCH', path, { secret: lost })).status, 503);
+    assert.equal((await ask('PATCH', path, { secret: unstored })).status, 503);
     await service.postgres.start();
     await eventually('the API responds again', async () => (await ask('GET', path)).status === 200);
-    return { invalid, unsafe, lost };
+    return { invalid, unsafe, unstored };
   }
 
   /** Returns the stored texts of the current and the previous secret. */

@@ -13,7 +13,7 @@ describe('a run whose worker died after it recorded the end', () => {
   it('is called back by the next worker, and ends in Temporal as it was recorded', async () => {
     const id = await runs.store({ rehearsal: { steps: 1 }, callbackUrl: receiver.url });
     const row = await runs.row(id);
-    // The worker died before Temporal got the result of the workflow task, so the workflow begins anew.
+    // The worker died before Temporal got the result of the workflow task, so the workflow starts again.
     const end = { state: 'failed', code: 'step_failed', message: 'it failed' } as const;
     const change = applyEngineEnd(viewOfRow(row), row.created_at, end, new Date());
     await recordChange(runs.database, { executionId: id, ...change });

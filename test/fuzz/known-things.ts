@@ -84,7 +84,7 @@ export async function knownThings(
     ...of(OF_WEBHOOKS, 'id', [webhook, disabledWebhook]),
     ...of(OF_DELIVERIES, 'id', [await arrivedDelivery(world, owner, receiver)]),
     ...of(['cancelDeliveryRetry'], 'id', [later]),
-    ...of(['continueTask'], 'execution_id', [await submit('Goes on', { step_ms: 600_000 })]),
+    ...of(['continueTask'], 'execution_id', [await submit('Continues', { step_ms: 600_000 })]),
     ...of(['retryTaskCallback'], 'execution_id', [await taskWithFailedCallback(world)]),
     ...of(['endSession'], 'id', (await idsAt('/api/v1/sessions')).slice(1)),
     ...of(['cancelTask'], 'execution_id', [runs.paused, runs.completed]),

@@ -159,7 +159,7 @@ describe('connections to the channel that have not authenticated', () => {
     }
   });
 
-  it('do not go on when a client leaves the namespace', async () => {
+  it('end when a client leaves the namespace', async () => {
     const { sid } = await begin('203.0.113.6');
     await post(sid, `${CONNECT}{"token":"${token}"}`);
     await poll(sid);

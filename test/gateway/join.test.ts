@@ -18,7 +18,7 @@ const RUNS = 3;
 const JOINS = 20;
 const BUSY = { steps: 12, step_ms: 50, progress_events: 3, fail: { step: 3, times: 1 } };
 /** Each run of `BUSY` has more events than this, even if all reports of a step are merged into one. */
-const PLACES = 36;
+const POSITIONS = 36;
 /** Events that a test writes directly. */
 const SOME = { count: 6, bytes: 10 };
 const [FIRST_CLIENT] = NODE_CLIENTS as [ChannelClient];
@@ -68,14 +68,14 @@ describe('the room of a run', function () {
     const joining = ids.flatMap((id) =>
       Array.from({ length: JOINS }, async () => {
         const client = random.of(NODE_CLIENTS);
-        // The places are event numbers, not times: a busy machine would join many clients at the same event.
-        const place = random.whole(0, PLACES);
-        await eventually(`place ${place}`, () => progress.of(id) >= place);
+        // The positions are event numbers, not times: a busy machine would join many clients at the same event.
+        const position = random.whole(0, POSITIONS);
+        await eventually(`position ${position}`, () => progress.of(id) >= position);
         return { id, client, following: await client.follow(world.api.url, token, id) };
       }),
     );
     const paused = ids[0] ?? '';
-    await eventually('the first steps have run', () => progress.of(paused) >= PLACES / 4);
+    await eventually('the first steps have run', () => progress.of(paused) >= POSITIONS / 4);
     await world.send('POST', `/api/v1/tasks/${paused}/pause`);
     await world.send('POST', `/api/v1/tasks/${paused}/continue`);
     const followers = await Promise.all(joining);

@@ -47,14 +47,14 @@ describe('the viewers of a run', () => {
         if (viewer) room.add(viewer);
         for (const { state } of clients) if (random(20) === 0) state.isFull = !state.isFull;
         for (const waiting of stalled.splice(0)) room.resume(waiting);
-        // A read can be outdated, short, or start at a place where no viewer is.
+        // A read can be outdated, short, or start at a cursor that no viewer has.
         const after = random(written);
         room.deliver(after, all.slice(after, Math.min(written, after + random(60))));
       }
       for (const { state } of clients) state.isFull = false;
       for (const waiting of stalled.splice(0)) room.resume(waiting);
-      while (room.places.some((place) => place < all.length)) {
-        for (const place of room.places) room.deliver(place, all.slice(place, place + 7));
+      while (room.cursors.some((cursor) => cursor < all.length)) {
+        for (const cursor of room.cursors) room.deliver(cursor, all.slice(cursor, cursor + 7));
       }
       for (const [index, { received, from }] of clients.entries()) {
         const expected = all.slice(from).map(({ seq }) => seq);
@@ -63,14 +63,14 @@ describe('the viewers of a run', () => {
     }
   });
 
-  it('share a place once they have the same events', () => {
+  it('share a cursor once they have the same events', () => {
     const room = new RunRoom(() => {});
     for (const cursor of [0, 3, 5]) room.add({ connection: client().connection, cursor, isStalled: false });
     room.deliver(0, feed(5));
-    assert.deepEqual(room.places, [5]);
+    assert.deepEqual(room.cursors, [5]);
   });
 
-  it('stay at their place if they do not read, without delaying others', () => {
+  it('stay at their cursor if they do not read, without delaying others', () => {
     const slow = client();
     const quick = client();
     const stalled: Viewer[] = [];
@@ -79,7 +79,7 @@ describe('the viewers of a run', () => {
     for (const { connection } of [slow, quick]) room.add({ connection, cursor: 0, isStalled: false });
     room.deliver(0, feed(5));
     assert.deepEqual([slow.received, quick.received], [[1], [1, 2, 3, 4, 5]]);
-    assert.deepEqual(room.places, [5]);
+    assert.deepEqual(room.cursors, [5]);
     assert.equal(stalled[0]?.cursor, 1);
   });
 
@@ -90,19 +90,19 @@ describe('the viewers of a run', () => {
     room.deliver(0, feed(3));
     room.remove(viewer);
     assert.ok(room.isEmpty);
-    assert.deepEqual(room.places, []);
+    assert.deepEqual(room.cursors, []);
   });
 
-  it('are counted, and their places are listed with the furthest first', () => {
+  it('are counted, and their cursors are listed with the furthest first', () => {
     const room = new RunRoom(() => {});
     for (const cursor of [3, 0, 5, 3])
       room.add({ connection: client().connection, cursor, isStalled: false });
-    assert.deepEqual([room.isEmpty, room.places], [false, [5, 3, 0]]);
+    assert.deepEqual([room.isEmpty, room.cursors], [false, [5, 3, 0]]);
     assert.equal(room.deliver(0, feed(5)), 5 + 2 + 2, 'one viewer lacks five events, two lack two');
     assert.equal(room.deliver(0, feed(5)), 0);
   });
 
-  it('stay if another viewer at the same place leaves', () => {
+  it('stay if another viewer at the same cursor leaves', () => {
     const room = new RunRoom(() => {});
     const [one, other] = [client(), client()];
     const viewers = [one, other].map(({ connection }) => ({ connection, cursor: 0, isStalled: false }));

@@ -42,7 +42,7 @@ for (const protocol of PROTOCOLS) {
         'wait_for_task',
       ]);
       for (const { name, description, annotations, outputSchema } of tools) {
-        assert.ok(description?.startsWith('Use it') || description?.startsWith('Hands over'), name);
+        assert.ok(description?.startsWith('Use it') || description?.startsWith('Submits'), name);
         assert.equal(outputSchema?.type, 'object', name);
         assert.equal(annotations?.readOnlyHint, /^(get|list|read|wait)_/.test(name), name);
         assert.equal(annotations?.destructiveHint, name === 'cancel_task', name);

@@ -19,7 +19,7 @@ import { holdsAsync } from './property.ts';
 const URL = 'https://receiver.example.com/';
 const STORIES = 40;
 
-/** What senders of a callback do, with what they were told; `read`: everything that is stored. */
+/** The operations of senders of a callback, with their results. `read` returns everything that is stored. */
 type Input =
   | { kind: 'begin'; id: string; retryId: string | null; earlier: number; number: number | null }
   | { kind: 'end'; id: string; status: 'delivered' | 'failed' | null }

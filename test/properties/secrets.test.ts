@@ -26,12 +26,12 @@ describe('a signature, for random secrets and bodies', () => {
   it('is verified by Web Crypto for the same secret and bytes only', async () => {
     await holdsAsync(
       [secret, bytes, fc.nat()],
-      async (own, body, place) => {
+      async (own, body, position) => {
         const { 'x-service-signature': signature = '' } = headersFor(body, own, null);
         assert.ok(await verifies(own, body, signature));
         const other = Uint8Array.from(body.length === 0 ? [0] : body);
         if (body.length > 0)
-          other[place % body.length] = (other[place % body.length] ?? 0) ^ (1 << (place % 8));
+          other[position % body.length] = (other[position % body.length] ?? 0) ^ (1 << (position % 8));
         assert.ok(!(await verifies(own, other, signature)));
         assert.ok(!(await verifies(`${own}x`, body, signature)));
       },
@@ -67,11 +67,11 @@ describe('a sealed secret, for random values', () => {
   it('can be opened in its context with every key ring that contains its key', () => {
     holds(
       [key, key, text, text],
-      (one, other, plain, place) => {
-        const sealed = createSealing(parseKeyRing(ringOf('a', one))).seal(plain, place);
+      (one, other, plain, context) => {
+        const sealed = createSealing(parseKeyRing(ringOf('a', one))).seal(plain, context);
         const rotated = createSealing(parseKeyRing(`${ringOf('b', other)},${ringOf('a', one)}`));
-        assert.equal(rotated.open(sealed, place), plain);
-        assert.equal(rotated.open(rotated.seal(plain, place), place), plain);
+        assert.equal(rotated.open(sealed, context), plain);
+        assert.equal(rotated.open(rotated.seal(plain, context), context), plain);
       },
       300,
     );
@@ -80,15 +80,15 @@ describe('a sealed secret, for random values', () => {
   it('cannot be opened in another context, with another key, or with one bit flipped', () => {
     holds(
       [key, text, text, text, fc.nat()],
-      (material, plain, place, elsewhere, bit) => {
+      (material, plain, context, elsewhere, bit) => {
         const sealing = createSealing(parseKeyRing(ringOf('a', material)));
-        const sealed = sealing.seal(plain, place);
-        if (elsewhere !== place) assert.throws(() => sealing.open(sealed, elsewhere), SealError);
+        const sealed = sealing.seal(plain, context);
+        if (elsewhere !== context) assert.throws(() => sealing.open(sealed, elsewhere), SealError);
         const other = Uint8Array.from(material);
         other[bit % 32] = (other[bit % 32] ?? 0) ^ (1 << (bit % 8));
-        assert.throws(() => createSealing(parseKeyRing(ringOf('a', other))).open(sealed, place), SealError);
+        assert.throws(() => createSealing(parseKeyRing(ringOf('a', other))).open(sealed, context), SealError);
         for (const part of [2, 3])
-          assert.throws(() => sealing.open(flipped(sealed, part, bit), place), SealError);
+          assert.throws(() => sealing.open(flipped(sealed, part, bit), context), SealError);
       },
       300,
     );
@@ -148,14 +148,14 @@ describe('the return path, for random requests', () => {
     holds(
       [wanted, fc.constantFrom('/', '/sign-in', '/a/b')],
       (asked, page) => {
-        const place = safeReturnPath(asked);
+        const path = safeReturnPath(asked);
         for (const base of ['https://baton.example', 'http://localhost:3000']) {
-          const landed = new URL(place, `${base}${page}`);
-          assert.equal(landed.origin, base, JSON.stringify({ asked, place }));
-          assert.equal(landed.pathname + landed.search + landed.hash, place);
+          const landed = new URL(path, `${base}${page}`);
+          assert.equal(landed.origin, base, JSON.stringify({ asked, path }));
+          assert.equal(landed.pathname + landed.search + landed.hash, path);
           assert.ok(!/^\/(api|sign-in)(\/|$)/.test(landed.pathname));
         }
-        assert.equal(safeReturnPath(place), place);
+        assert.equal(safeReturnPath(path), path);
       },
       5_000,
     );

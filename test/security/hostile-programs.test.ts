@@ -18,14 +18,15 @@ describe('a process of the service, beside a hostile program of the same user', 
     const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', source], {
       env: { PATH },
     });
-    let said = '';
-    for (const output of [child.stdout, child.stderr]) output.on('data', (chunk) => (said += String(chunk)));
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => (output += String(chunk)));
     try {
-      await eventually('it is ready', () => said.includes('"ready"'), 30_000);
+      await eventually('it is ready', () => output.includes('"ready"'), 30_000);
       child.kill('SIGUSR1');
       child.kill('SIGTERM');
-      await eventually('it closes', () => said.includes('"closed"'), 30_000);
-      assert.doesNotMatch(said, /Debugger listening/);
+      await eventually('it closes', () => output.includes('"closed"'), 30_000);
+      assert.doesNotMatch(output, /Debugger listening/);
     } finally {
       child.kill('SIGKILL');
     }

@@ -3,14 +3,14 @@ import { safeReturnPath } from '../../src/security/return-path.ts';
 
 describe('the return path', () => {
   it('is a page of the service, with its query and fragment', () => {
-    for (const place of [
+    for (const path of [
       '/',
       '/orchestration',
       '/settings/members?status=open&text=a%20b#top',
       '/apiary',
       '/a//b',
     ]) {
-      assert.equal(safeReturnPath(place), place);
+      assert.equal(safeReturnPath(path), path);
     }
     assert.equal(safeReturnPath('/a/../b'), '/b');
   });

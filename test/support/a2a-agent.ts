@@ -14,7 +14,7 @@ import {
   type RequestContext,
 } from '@a2a-js/sdk/server';
 
-/** Handles a message: publishes with `say` until it returns. */
+/** Handles a message. Publishes updates with `say`. */
 export type Deed = (
   asked: { text: string; first: boolean; signal: AbortSignal },
   say: Saying,

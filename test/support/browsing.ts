@@ -1,6 +1,6 @@
 /** A minimal browser that follows redirects and keeps cookies: each origin has its own cookies. */
 export type Browsing = {
-  /** Follows redirects until one leads to `until`, or a response is none. Returns the last response. */
+  /** Follows redirects until one leads to `until`, or a response is not a redirect. Returns the last response. */
   open(url: string, until?: (location: URL) => boolean): Promise<Page>;
   cookies(origin: string): ReadonlyMap<string, string>;
   /** Returns the Cookie header that the browser would send there. */

@@ -22,9 +22,9 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 const UNPACK_LIMIT_MS = 120_000;
 
 /**
- * Returns a Chromium that runs here: the one of `BATON_CHROMIUM`, else the packaged one, unpacked once into the cache
+ * Returns a Chromium for this machine: the one of `BATON_CHROMIUM`, else the packaged one, unpacked once into the cache
  * folder, else one on `PATH`.
- * @throws with what was tried and what to do
+ * @throws if there is none, with what was tried and what to do
  */
 export async function findChromium(log: (message: string) => void): Promise<Chromium> {
   const named = process.env[VARIABLE];
@@ -87,8 +87,8 @@ function moveTo(kept: string, partial: string): void {
 }
 
 function fontsOf(folder: string): string {
-  const places = [join(folder, 'fonts'), '/usr/share/fonts', '/usr/local/share/fonts'];
-  const lines = places.map((place) => `  <dir>${place}</dir>`).join('\n');
+  const fontFolders = [join(folder, 'fonts'), '/usr/share/fonts', '/usr/local/share/fonts'];
+  const lines = fontFolders.map((path) => `  <dir>${path}</dir>`).join('\n');
   const cache = `  <cachedir>${join(folder, 'fonts-cache')}</cachedir>`;
   return `<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "fonts.dtd">\n<fontconfig>\n${lines}\n${cache}\n</fontconfig>\n`;
 }

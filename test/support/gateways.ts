@@ -16,7 +16,7 @@ export const SHARED_RINGS = {
 };
 
 /**
- * Starts gateways beside a world with {@link SHARED_RINGS}, on the same database and Temporal. `close` stops them all.
+ * Starts gateways in addition to a world with {@link SHARED_RINGS}, on the same database and Temporal. `close` stops them all.
  */
 export async function startGateways(
   world: { databaseUrl: string; taskQueue: string },

@@ -21,7 +21,7 @@ const OPTIONS = {
   color: process.env['FORCE_COLOR'] === '1',
   ...(grep === undefined ? {} : { grep }),
 };
-/** How many times the limit of leaks it may take to close the shared resources. */
+/** Time limit for closing the shared resources, as a multiple of the limit for leaks. */
 const CLOSE_LIMITS = 4;
 /** The resources that each file has left open, for the message of a leak. */
 const leftOpen = new Map<string, string[]>();

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 
 type Request = { id?: number; method: string };
 
-/** What the program found, and as whom it runs. */
+/** The secrets that the program found, and the user that it runs as. */
 export type Report = {
   uid: number;
   gid: number;

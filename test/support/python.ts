@@ -4,7 +4,7 @@ import { pythonWith } from '../../dev/services/python.ts';
 /**
  * Returns the path of a Python with the Socket.IO client, for use with asyncio (aiohttp) and without (requests,
  * websocket-client).
- * @throws with an instruction if there is none
+ * @throws if it cannot be created, with what to do
  */
 export function pythonWithClients(): Promise<string> {
   return pythonWith({
@@ -15,7 +15,7 @@ export function pythonWithClients(): Promise<string> {
 
 /**
  * Returns the path of a Python with the A2A protocol's own client.
- * @throws with an instruction if there is none
+ * @throws if it cannot be created, with what to do
  */
 export function pythonWithA2a(): Promise<string> {
   return pythonWith({ requirements: inCheckout('test', 'support', 'a2a-requirements.txt'), probe: 'a2a' });

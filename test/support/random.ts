@@ -13,8 +13,8 @@ export type Random = {
 const DEFAULT_SEED = 20_260_917;
 
 /**
- * Returns the seed of random tests: always the same one, so that a change alone decides whether tests pass; the number in
- * `BATON_SEED`; or a new one with `BATON_SEED=random`, to search for faults.
+ * Returns the seed of random tests. It is always the same, so that only changes can make tests fail. `BATON_SEED` sets
+ * another one; with `BATON_SEED=random`, it is new, to search for faults.
  */
 export function chosenSeed(): number {
   const given = process.env['BATON_SEED'];

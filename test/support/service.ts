@@ -41,7 +41,7 @@ export type Service = {
   temporal: Part;
   api: Part;
   worker: Part;
-  /** A task worker beside the first one; not running until it is started. */
+  /** A second task worker; not running until it is started. */
   secondWorker: Part;
   /** Not running until it is started. */
   deliveryWorker: Part;

@@ -77,8 +77,8 @@ describe('a backup', function () {
     await fleet.continue(api, ends);
     await fleet.reaches(api, ends, 'completed');
     const end = await detailOf(ends);
-    const lost = await fleet.submit(api, { metadata: { rehearsal: STEPS } });
-    await fleet.reaches(api, lost, 'completed');
+    const missing = await fleet.submit(api, { metadata: { rehearsal: STEPS } });
+    await fleet.reaches(api, missing, 'completed');
     const orphan = await submitPaused();
     await archiveAll(archived);
     await archived.server.kill();
@@ -87,11 +87,11 @@ describe('a backup', function () {
     const done = await fleet.cli.json(['admin', 'after-restore', '--end-orphans']);
     assert.deepEqual(done, { groups: 0, retries: 1, orphans: [orphan] });
     assert.equal((await fleet.client.workflow.getHandle(orphan).describe()).status.name, 'TERMINATED');
-    for (const id of [lost, orphan]) {
+    for (const id of [missing, orphan]) {
       assert.equal((await fleet.send(api, 'GET', `/api/v1/tasks/${id}`)).status, 404);
     }
 
-    // The workflow of this one has ended, and says how.
+    // The workflow of this run has ended, and its result contains the end.
     await fleet.reaches(api, ends, 'completed', 120_000);
     const { steps, output, errors, completed_at } = await detailOf(ends);
     assert.deepEqual(
@@ -126,7 +126,7 @@ describe('a backup', function () {
     await restartWith({ DATABASE_URL: server.url() });
   }
 
-  /** A process that has lost its database or Temporal is ended, not asked to close. */
+  /** A process that has lost its database or Temporal is killed instead of shut down. */
   async function restartWith(variables: Record<string, string>): Promise<void> {
     Object.assign(fleet.environment, variables);
     await Promise.all(processes.map((one) => one.kill()));

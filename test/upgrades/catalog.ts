@@ -1,20 +1,20 @@
 import type { Client } from 'pg';
 
-/** What a schema holds, each thing under a name of its own, with all of it that a statement can notice. */
+/** The objects of a schema by name, each with everything that affects statements. */
 export type Catalog = {
-  /** `table.column` → type, and whether it may be left out of an insert. */
+  /** `table.column` → type, and whether an insert may omit it. */
   columns: ReadonlyMap<string, { type: string; mayBeLeftOut: boolean; isNullable: boolean }>;
-  /** `table.name` → definition; those of tables and of types of columns. */
+  /** `table.name` → definition, for constraints of tables and of column types. */
   constraints: ReadonlyMap<string, string>;
-  /** `table.name` → whether it forbids anything. */
+  /** `table.name` → whether it is unique. */
   indexes: ReadonlyMap<string, { isUnique: boolean }>;
   /** Views, functions, triggers, sequences, types, by kind and name → definition. */
   others: ReadonlyMap<string, string>;
-  /** `table` → the file that holds its rows; another one after the table was written anew. */
+  /** `table` → the file with its rows; a new one after the table was rewritten. */
   files: ReadonlyMap<string, string>;
 };
 
-/** A row of one of the questions below: its name, and what it was asked for. */
+/** A row of one of the queries below: a name and a value. */
 type Row = {
   name: string;
   type: string;
@@ -71,8 +71,8 @@ export async function readCatalog(client: Client): Promise<Catalog> {
 const OURS = "c.relnamespace = 'public'::regnamespace and c.relname not in ('migrations', 'migrations_pkey')";
 
 /**
- * What of a change of the schema is not safe while the version before still works: everything but additions that its
- * statements don't notice. `lock`: nobody writes to a table until it is done. One sentence for each.
+ * Returns the parts of a schema change that are not safe while the previous version runs: everything but additions that its
+ * statements do not notice. `lock`: nobody can write to a table until the change is done. One sentence for each.
  */
 export function harmsOf(before: Catalog, after: Catalog): string[] {
   const isOld = (name: string) => before.files.has(name.split('.')[0] ?? '');
@@ -112,12 +112,11 @@ export function harmsOf(before: Catalog, after: Catalog): string[] {
       harms.push(`${name} is new`);
   }
   for (const [name, file] of after.files)
-    if (before.files.has(name) && before.files.get(name) !== file)
-      harms.push(`lock: ${name} is written anew`);
+    if (before.files.has(name) && before.files.get(name) !== file) harms.push(`lock: ${name} is rewritten`);
   return harms;
 }
 
-/** `on conflict` needs what it names. */
+/** `on conflict` requires the index that it names. */
 function isUniqueKey(definition: string): boolean {
   return /^(UNIQUE|PRIMARY KEY)/.test(definition);
 }

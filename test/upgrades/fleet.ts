@@ -22,13 +22,13 @@ const ROOTS = {
   deliveryWorker: 'workers/delivery-worker.ts',
 } as const;
 
-/** What a process is: its kind, its version, and where its code lies. */
+/** A process to start: its kind, its version, and the folder of its code. */
 export type Place = { kind: keyof typeof ROOTS; build: string | null; folder?: string };
 
-/** A process of the service; `url` is where it listens, if it does. */
+/** A process of the service. `url` is empty if it does not listen. */
 export type Process = Part & { url: string };
 
-/** Processes of several versions over one database and one Temporal. */
+/** Processes of several versions with one database and one Temporal. */
 export type Fleet = {
   installation: Installation;
   databaseUrl: string;
@@ -43,7 +43,7 @@ export type Fleet = {
   /** The same without starting it. */
   prepare(place: Place): Promise<Process>;
   send(process: Process, method: string, path: string, asked?: Asked): Promise<Answered>;
-  /** Submits a rehearsal; answers its id. */
+  /** Submits a simulated run. Returns its id. */
   submit(process: Process, fields?: Record<string, unknown>): Promise<string>;
   /** Pauses a run and waits until it is paused. */
   pause(process: Process, id: string): Promise<void>;
@@ -56,7 +56,7 @@ export type Fleet = {
   reaches(process: Process, id: string, state: string, withinMs?: number): Promise<void>;
   /** The number of open workflows of a version, by the command line. */
   openWorkflows(build: string): Promise<number>;
-  /** The version that Temporal says a workflow belongs to; null: none. */
+  /** Returns the version of a workflow in Temporal; null if it has none. */
   versionOf(workflowId: string): Promise<string | null>;
   /**
    * The same for a run that completes. Its state is `completed` a moment before Temporal records the end, and with it the
@@ -65,12 +65,12 @@ export type Fleet = {
   endedOn(workflowId: string): Promise<string | null>;
   /** What the processes have logged, as one text. */
   logged(): string;
-  /** Makes a version the one for all that is new. */
+  /** Routes all new work to a version. */
   use(build: string): Promise<void>;
   close(): Promise<void>;
 };
 
-/** A database and a Temporal of the test, instead of those of the lane. */
+/** A separate database and Temporal, instead of those of the lane. */
 export type BackingServices = { databaseUrl: string; temporalAddress: string; installation: Installation };
 
 /** Registers a hook that closes all fleets after each test. Returns a function that starts one. */
@@ -115,7 +115,7 @@ export async function startFleet(
         logFile: join(folder, `${name}.log`),
         environment: {
           ...process.env,
-          // What a test changes counts from the next start on.
+          // Changes by a test take effect at the next start of a process.
           ...fleet.environment,
           PORT: String(port),
           ...(build === null ? {} : { BATON_BUILD_ID: build }),

@@ -19,7 +19,7 @@ describe('a rotation', function () {
   const receiver = useCallbackReceiver('each test');
   let fleet: Fleet;
 
-  /** Stops and starts these, one after the other, with other variables. */
+  /** Restarts these processes one after another, with other variables. */
   async function restart(processes: readonly Process[], variables: Record<string, string>): Promise<void> {
     Object.assign(fleet.environment, variables);
     for (const one of processes) {
@@ -61,7 +61,7 @@ describe('a rotation', function () {
     assert.deepEqual(await keysInUse(), ['old']);
     await restart(all, { BATON_SEALING_KEYS: `${fresh},${old}` });
 
-    // The wrong order: the old key is taken away before all is sealed anew.
+    // The wrong order: the old key is removed before all secrets are sealed with the new one.
     const lonely = await fleet.cli.run(['admin', 'reseal'], { env: { BATON_SEALING_KEYS: fresh } });
     assert.equal(lonely.code, 1);
     assert.match(lonely.stderr, /Add the old keys "old" to BATON_SEALING_KEYS/);
@@ -205,7 +205,7 @@ describe('a rotation', function () {
       .update(body ?? '')
       .digest('hex')}`;
 
-  /** The ids of the keys that anything in the database is sealed with. */
+  /** Returns the ids of the keys that seal values in the database. */
   async function keysInUse(): Promise<string[]> {
     const { rows } = await withClient(fleet.databaseUrl, (client) =>
       client.query<{ id: string }>(`
@@ -222,7 +222,7 @@ describe('a rotation', function () {
     return (events ?? []).some((event) => event.workflowTaskFailedEventAttributes);
   }
 
-  /** The ids of the keys that a history's payloads were closed with. */
+  /** Returns the ids of the keys that encrypt the payloads of a history. */
   async function payloadKeysOf(id: string): Promise<string[]> {
     const { events } = await fleet.client.workflow.getHandle(id).fetchHistory();
     const found = JSON.stringify(events ?? []).matchAll(/"encryption-key-id":("[^"]*"|\{[^}]*\})/g);
@@ -230,7 +230,7 @@ describe('a rotation', function () {
     return [...new Set(ids)].toSorted();
   }
 
-  /** Bytes as JSON has them: base64, or an object of numbers. */
+  /** Returns bytes from JSON: base64, or an object of numbers. */
   function textOf(bytes: unknown): string {
     if (typeof bytes === 'string') return Buffer.from(bytes, 'base64').toString();
     const { type, data } = bytes as { type?: string; data?: number[] };

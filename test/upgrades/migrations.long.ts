@@ -7,7 +7,7 @@ import { type FreshDatabase, services } from '../support/services.ts';
 import { useFleets } from './fleet.ts';
 import { emptyDatabase, addMigration } from './test-migrations.ts';
 
-/** How often every table is added to. */
+/** Number of rows that are added to every table. */
 const ROUNDS = 5;
 
 describe('migrations with several processes', function () {
@@ -57,7 +57,7 @@ describe('migrations with several processes', function () {
   it('do not disturb a running service', async () => {
     const fleet = await startFleet();
     const [api] = await fleet.startAll();
-    // By now each connection has its statements prepared.
+    // By now, each connection has prepared its statements.
     const begun = await submitMany(30);
     const { rows } = await withClient(fleet.databaseUrl, (client) =>
       client.query<{ name: string }>(
@@ -88,7 +88,7 @@ describe('migrations with several processes', function () {
     const again = await fleet.start({ kind: 'api', build: null });
     await fleet.reaches(again, await fleet.submit(again), 'completed');
 
-    /** By several at once, so that their transactions meet. */
+    /** By several processes at once, so that their transactions overlap. */
     async function submitMany(count: number): Promise<string[]> {
       const ids: string[] = [];
       const submitOn = async () => {

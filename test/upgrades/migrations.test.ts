@@ -10,14 +10,14 @@ import { freshDatabase } from '../support/services.ts';
 import { harmsOf, readCatalog } from './catalog.ts';
 import { emptyDatabase, addMigration } from './test-migrations.ts';
 
-/** What is not safe beside the version before, and why it is there nevertheless. */
+/** Changes that are not safe while the previous version runs, and why they exist. */
 const ALLOWED: Record<string, { harms: string[]; because: string }> = {
   M0002KeyNotices: {
     harms: ['trigger api_keys_tell on api_keys is new'],
     because: 'it only tells; the version before does not listen',
   },
   M0005Channel: {
-    harms: ['lock: task_events is written anew'],
+    harms: ['lock: task_events is rewritten'],
     because: 'made before there was an installation whose service had to continue during an upgrade',
   },
   M0008Agents: {
@@ -41,7 +41,7 @@ describe('migrations', () => {
   };
   afterEach(() => drop());
 
-  /** Returns what one more migration does to the version before. */
+  /** Returns the effects of one more migration on the previous version. */
   async function harmsOfOneMore(statement: string): Promise<string[]> {
     const database = await freshDatabase();
     ({ drop } = database);
@@ -94,7 +94,7 @@ describe('migrations', () => {
     ['drop trigger api_keys_tell on api_keys', /^trigger api_keys_tell on api_keys is gone$/],
     [
       'alter table webhooks add column at timestamptz not null default clock_timestamp()',
-      /^lock: webhooks is written anew$/,
+      /^lock: webhooks is rewritten$/,
     ],
   ] as const) {
     it(`are reported as incompatible: ${statement.slice(0, 70)}`, async () => {
@@ -149,7 +149,7 @@ describe('migrations', () => {
     const { url } = fresh;
     const [holder, reader] = [new Client({ connectionString: url }), new Client({ connectionString: url })];
     await Promise.all([holder.connect(), reader.connect()]);
-    for (const client of [holder, reader]) client.on('error', () => {}); // said by the query that notices
+    for (const client of [holder, reader]) client.on('error', () => {}); // reported by the query that fails
     try {
       await holder.query('begin');
       await holder.query('select count(*) from webhooks');
@@ -165,7 +165,7 @@ describe('migrations', () => {
           )
           .then(({ rowCount }) => rowCount === 1);
       await eventually('it waits for the table', isWaiting);
-      // Behind it, and answered although the table is still held.
+      // It waits behind the migration, and gets its result although the table is still locked.
       await reader.query('select count(*) from webhooks');
       assert.equal(isDone, false);
       await holder.query('commit');

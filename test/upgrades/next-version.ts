@@ -7,13 +7,13 @@ import { checkout, inCheckout } from '../../dev/common/paths.ts';
 /** A checkout of the next version of the service. */
 export type NextVersion = { folder: string; remove(): void };
 
-/** How long the step takes that the next version has before all else; by it its histories can be told apart. */
+/** Duration of the additional first step of the next version, by which its histories can be recognized. */
 export const ADDED_STEP_MS = 7;
 
 const NEEDED = ['src', 'workers', 'agents.yml', 'package.json', 'package-lock.json'];
 
 /**
- * Makes a copy of this checkout whose runs do one thing more, before all else: a history of either version cannot be
+ * Creates a copy of this checkout whose runs have an additional first step: a history of either version cannot be
  * replayed by the other.
  */
 export function makeNextVersion(): NextVersion {

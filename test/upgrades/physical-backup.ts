@@ -14,10 +14,10 @@ import { join } from 'node:path';
 import { startPostgres, withClient, type RunningPostgres } from '../../dev/services/postgres.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** A PostgreSQL that keeps every segment of its log in an archive. */
+/** A PostgreSQL that archives every segment of its write-ahead log. */
 export type Archived = { server: RunningPostgres; archive: string; password: string; folder: string };
 
-/** Starts a server in `folder`, whose log is archived from the beginning on. */
+/** Starts a server in `folder`, whose log is archived from the beginning. */
 export async function startArchived(folder: string, password: string): Promise<Archived> {
   const archive = join(folder, 'archive');
   mkdirSync(archive);
@@ -33,7 +33,7 @@ export async function startArchived(folder: string, password: string): Promise<A
   return { server, archive, password, folder };
 }
 
-/** Copies the cluster while it works; answers the folder of the copy. */
+/** Copies the cluster while it is running. Returns the folder of the copy. */
 export async function takeBaseBackup({ server, folder }: Archived): Promise<string> {
   const base = join(folder, 'base');
   await withClient(server.url(), async (client) => {
@@ -48,7 +48,7 @@ export async function takeBaseBackup({ server, folder }: Archived): Promise<stri
   return base;
 }
 
-/** Has all that is written so far in the archive. */
+/** Archives everything that was written so far. */
 export async function archiveAll({ server }: Archived): Promise<void> {
   await withClient(server.url(), async (client) => {
     const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_switch_wal()) as name');
@@ -56,17 +56,17 @@ export async function archiveAll({ server }: Archived): Promise<void> {
     await eventually(
       'the last segment is archived',
       async () => {
-        const { rows: told } = await client.query<{ last: string | null }>(
+        const { rows: archived } = await client.query<{ last: string | null }>(
           'select last_archived_wal as last from pg_stat_archiver',
         );
-        return (told[0]?.last ?? '') >= name;
+        return (archived[0]?.last ?? '') >= name;
       },
       60_000,
     );
   });
 }
 
-/** Restores a base backup in a folder of its own, up to a time or to the end of the archive, and starts it. */
+/** Restores a base backup in a new folder, up to a time or to the end of the archive, and starts it. */
 export async function restore(
   { archive, password, folder }: Archived,
   base: string,
@@ -102,7 +102,7 @@ function copy(from: string, to: string): void {
   assert.equal(status, 0, stderr);
 }
 
-/** Writes a file into a cluster; it must belong to whom the cluster belongs to. */
+/** Writes a file into a cluster, with the same owner as the cluster. */
 function leave(data: string, name: string, text: string): void {
   const { uid, gid } = statSync(data);
   writeFileSync(join(data, name), text, { mode: 0o600 });

@@ -12,7 +12,7 @@ import type * as bundles from '../../src/runtime/bundle.ts';
 import { useFleets, type Fleet, type Process } from './fleet.ts';
 import { ADDED_STEP_MS, makeNextVersion, type NextVersion } from './next-version.ts';
 
-/** A run that is still under way when the version has been switched and the old workers have been stopped. */
+/** A run that is still in progress when the version was switched and the old workers have stopped. */
 const UNDER_WAY = { steps: 4, step_ms: 3_000, progress_events: 2 };
 
 describe('an upgrade', function () {
@@ -24,7 +24,7 @@ describe('an upgrade', function () {
   const receiver = useCallbackReceiver('each test');
   let fleet: Fleet;
 
-  /** API, task worker and delivery worker of a version; `2` is the one that runs differ in. */
+  /** API, task worker and delivery worker of a version. Runs of version `2` have an additional step. */
   async function startAll(build: '1' | '2'): Promise<{ api: Process; all: Process[] }> {
     const all = await fleet.startAll({ build, ...(build === '2' ? { folder: next.folder } : {}) });
     return { api: all[0], all };
@@ -101,7 +101,7 @@ describe('an upgrade', function () {
     await Promise.all(first.all.map((one) => one.stop()));
     await fleet.continue(second.api, paused);
 
-    // The runs of the next version take as long as these two would have needed.
+    // The runs of the next version take as long as these two together.
     const others = await Promise.all(Array.from({ length: 3 }, () => submitUnderWay(second.api)));
     for (const id of others) await fleet.reaches(second.api, id, 'completed');
     for (const id of [underWay, paused]) {
@@ -197,14 +197,14 @@ describe('an upgrade', function () {
     return id;
   }
 
-  /** The id of the newest workflow of a type on the fleet's queues. */
+  /** Returns the id of the newest workflow of a type on the fleet's queues. */
   async function workflowOf(type: string): Promise<string | null> {
     const query = `WorkflowType = '${type}' and TaskQueue = '${fleet.environment['BATON_TASK_QUEUE']}-deliveries'`;
     for await (const { workflowId } of fleet.client.workflow.list({ query })) return workflowId;
     return null;
   }
 
-  /** Whether the first thing that the run waited for is what the next version has added. */
+  /** Returns whether the run began with the step that the next version has added. */
   async function hasAddedStep(id: string): Promise<boolean> {
     const { events } = await fleet.client.workflow.getHandle(id).fetchHistory();
     const timer = (events ?? []).find((event) => event.timerStartedEventAttributes);
@@ -212,7 +212,7 @@ describe('an upgrade', function () {
     return Number(seconds ?? 0) === 0 && (nanos ?? 0) === ADDED_STEP_MS * 1e6;
   }
 
-  /** @throws if the next version cannot replay what this run has recorded */
+  /** @throws if the next version cannot replay the history of this run */
   async function replayByNext(id: string): Promise<void> {
     useRuntime(pino({ level: 'silent' }));
     const history = await fleet.client.workflow.getHandle(id).fetchHistory();

@@ -16,7 +16,7 @@ describe('a rolling restart to the next version under load', function () {
   this.timeout(500_000);
   let next: NextVersion;
   let fleet: Fleet;
-  /** What goes on until it is told to stop, whatever becomes of the test. */
+  /** Stops what would continue after a failed test. */
   const cleanups: (() => Promise<unknown>)[] = [];
 
   before(async () => {
@@ -39,19 +39,19 @@ describe('a rolling restart to the next version under load', function () {
     const apis = [...old.api];
     const load = startLoad(apis);
     cleanups.push(() => load.stop());
-    await eventually('the load is under way', () => load.runs.size >= 5 && load.events.size >= 5, 60_000);
+    await eventually('the load has started', () => load.runs.size >= 5 && load.events.size >= 5, 60_000);
     const gateways = old.gateway.map(({ url }) => url);
     const viewers = await startViewers(old.api[0], gateways);
     cleanups.push(...viewers.map((viewer) => () => viewer.close()));
 
-    // New processes first, each in place of an old one; then the next version is chosen.
+    // A new process replaces each old one. Then the next version is chosen.
     await Promise.all(
       KINDS.map(async (kind) => {
         for (const leaving of old[kind]) {
           const one = await fleet.start({ kind, build: '2', folder: next.folder });
           if (kind === 'api') apis.push(one);
           if (kind === 'gateway') gateways.push(one.url);
-          // Nobody tells callers and viewers beforehand. Old workers stay until what they began has ended.
+          // Callers and viewers get no warning. Old workers stay until the work that they started has ended.
           if (kind === 'api' || kind === 'gateway') await leaving.stop();
         }
       }),
@@ -105,7 +105,7 @@ describe('a rolling restart to the next version under load', function () {
     return { api, gateway, worker, deliveryWorker };
   }
 
-  /** A caller that sends tasks and events by turns, and sends again under the same key what was cut off. */
+  /** A caller that sends tasks and events in turn, and repeats interrupted requests with the same key. */
   function startLoad(apis: readonly Process[]) {
     const runs = new Set<string>();
     const events = new Set<string>();
@@ -162,7 +162,7 @@ describe('a rolling restart to the next version under load', function () {
     };
   }
 
-  /** Two of different kinds look at a run that outlasts the restart, and come back to whichever gateway there is. */
+  /** Starts two viewers of different kinds on a run that outlasts the restart. They reconnect to any gateway. */
   async function startViewers(api: Process, urls: readonly string[]): Promise<Viewer[]> {
     const random = createRandom(announcedSeed());
     const { json } = await fleet.send(api, 'POST', '/api/v1/tokens', { body: {} });
@@ -191,7 +191,7 @@ describe('a rolling restart to the next version under load', function () {
         const { json } = await fleet.send(api, 'GET', `/api/v1/tasks/${viewer.executionId}/events`);
         await viewer.reaches(json.data.length);
         assert.deepEqual(viewer.events, json.data, viewer.client);
-        assert.ok(viewer.connections() > 1, `${viewer.client} had to come back`);
+        assert.ok(viewer.connections() > 1, `${viewer.client} had to reconnect`);
       }
     } finally {
       await Promise.all(viewers.map((viewer) => viewer.close()));

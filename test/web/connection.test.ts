@@ -50,27 +50,29 @@ describe('the screens without a connection', () => {
     await banner.getByText(/^You are offline · last update (just now|\d+ s ago)$/).waitFor();
     await assertAccessible(page, 'a page without a network');
     await assertFitsPhone(page);
-    const [header, said] = [await page.getByRole('banner').boundingBox(), await banner.boundingBox()];
-    assert.ok(header && said && said.y >= header.y && said.y + said.height <= header.y + header.height);
+    const [header, status] = [await page.getByRole('banner').boundingBox(), await banner.boundingBox()];
+    assert.ok(
+      header && status && status.y >= header.y && status.y + status.height <= header.y + header.height,
+    );
     await page.context().setOffline(false);
     await banner.getByText('You are offline').waitFor({ state: 'detached' });
   });
 
   it('say so if the server does not respond', async () => {
-    const lost = await openScreens(world);
-    const banner = lost.page.getByRole('status', { name: 'Connection' });
+    const screens = await openScreens(world);
+    const banner = screens.page.getByRole('status', { name: 'Connection' });
     // The list is read again within this time.
-    const readAgain = () => lost.page.clock.fastForward(6_000);
-    await lost.page.clock.install();
-    await lost.go('/orchestration');
-    await lost.page.getByText('No runs yet').waitFor();
-    await lost.page.route('**/api/v1/**', (route) => route.abort('internetdisconnected'));
+    const readAgain = () => screens.page.clock.fastForward(6_000);
+    await screens.page.clock.install();
+    await screens.go('/orchestration');
+    await screens.page.getByText('No runs yet').waitFor();
+    await screens.page.route('**/api/v1/**', (route) => route.abort('internetdisconnected'));
     await readAgain();
     await banner.getByText(/^Cannot reach the server · last update/).waitFor();
-    await lost.page.unrouteAll();
+    await screens.page.unrouteAll();
     await readAgain();
     await banner.getByText('Cannot reach the server').waitFor({ state: 'detached' });
-    await lost.close();
+    await screens.close();
   });
 
   it('replace placeholders with a message if loading takes long', async () => {

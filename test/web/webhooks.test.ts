@@ -380,31 +380,31 @@ describe('the webhook screens', function () {
   it('recover after a lost network, with every delivery once', async () => {
     const id = await webhook();
     // A separate page: its errors without a network are expected.
-    const lost = await openScreens(world);
-    const deliveries = lost.page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
+    const screens = await openScreens(world);
+    const deliveries = screens.page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
     const channels: WebSocketRoute[] = [];
     try {
-      await lost.page.routeWebSocket(/\/ws/, (socket) => {
+      await screens.page.routeWebSocket(/\/ws/, (socket) => {
         socket.connectToServer();
         channels.push(socket);
       });
-      await lost.go(`${LIST}/${id}`);
-      await lost.page.getByText('live', { exact: true }).waitFor();
+      await screens.go(`${LIST}/${id}`);
+      await screens.page.getByText('live', { exact: true }).waitFor();
       await publish();
       await deliveries.filter({ hasText: 'succeeded' }).waitFor();
-      await lost.page.context().setOffline(true);
-      await lost.page.getByText('not updated', { exact: true }).waitFor();
+      await screens.page.context().setOffline(true);
+      await screens.page.getByText('not updated', { exact: true }).waitFor();
       for (const channel of channels) await channel.close();
       await publish();
       await publish();
       await receiver.receives(3);
-      await lost.page.context().setOffline(false);
-      await lost.page.getByText('live', { exact: true }).waitFor();
+      await screens.page.context().setOffline(false);
+      await screens.page.getByText('live', { exact: true }).waitFor();
       const succeeded = deliveries.filter({ hasText: 'succeeded' });
       await eventually('all deliveries have succeeded', async () => (await succeeded.count()) === 3);
       assert.equal(await deliveries.count(), 3);
     } finally {
-      await lost.close();
+      await screens.close();
     }
   });
 

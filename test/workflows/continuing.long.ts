@@ -112,7 +112,7 @@ describe('a run with a very long history', function () {
     });
     const view = await runs.view(id);
     assert.deepEqual([view.steps[0]?.status, view.steps[0]?.attempt], ['running', 1]);
-    await eventually('the step is at work again', async () => {
+    await eventually('the step is running again', async () => {
       const { raw } = await runs.client.workflow.getHandle(id).describe();
       return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'rehearse') === true;
     });

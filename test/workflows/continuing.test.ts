@@ -93,14 +93,14 @@ describe('a run with a long history', function () {
     await world.runs.reaches(id, 'cancelled');
   });
 
-  it('keeps an agent with a model at work, and passes pauses on to it', async () => {
+  it('keeps an agent with a model running, and signals pauses to it', async () => {
     const opened = Promise.withResolvers<void>();
     const script: Script = async () => {
       await opened.promise;
       return { text: 'Done.' };
     };
     const id = await world.play(script, { historyEvents: 60 });
-    await eventually('the agent is at work', () => world.asked(id).length === 1);
+    await eventually('the agent is running', () => world.asked(id).length === 1);
     await eventually('3 executions', async () => {
       await world.runs.control.pause(id, me);
       await world.runs.reaches(id, 'paused');

@@ -6,7 +6,7 @@ import { teamText } from '../agents/model-world.ts';
 
 const me = { by: 'key:test' };
 
-/** What a scenario can use: runs whose agents have models, and the responses of these. */
+/** The dependencies of a scenario: runs whose agents have models, and the responses of these models. */
 type Stage = {
   runs: Runs;
   answering(script: Script): void;
@@ -52,7 +52,7 @@ const PLAYS: Record<string, (stage: Stage) => Promise<string>> = {
   async 'with-models-paused'({ runs, answering, asked }) {
     answering((request) => (turnOf(request) < 4 ? { ...report('on'), afterMs: 200 } : { text: 'Done.' }));
     const id = await runs.submit({ taskType: 'bug' });
-    await eventually('the agent is at work', () => asked() === 2);
+    await eventually('the agent is running', () => asked() === 2);
     await runs.control.pause(id, me);
     await runs.reaches(id, 'paused');
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -62,7 +62,7 @@ const PLAYS: Record<string, (stage: Stage) => Promise<string>> = {
   async 'with-models-cancelled'({ runs, answering, asked }) {
     answering(() => ({ trouble: 'hang' }));
     const id = await runs.submit({ taskType: 'bug' });
-    await eventually('the agent is at work', () => asked() === 1);
+    await eventually('the agent is running', () => asked() === 1);
     await runs.control.cancel(id, me);
     return await ended(runs, id);
   },

@@ -247,7 +247,7 @@ describe('a stored run', function () {
       await em.execute(
         `insert into task_runs (id, workspace_id, project_id, created_by, title, task_type, callback_secret,
                                 created_at, updated_at, state, last_seq, view_seq)
-         select gen_random_uuid(), ?, ?, 'key:test', 'goes on', 'chore', '', now() - interval '1 hour', now(),
+         select gen_random_uuid(), ?, ?, 'key:test', 'filler', 'chore', '', now() - interval '1 hour', now(),
                 'executing', 1, 1
          from generate_series(1, 600)`,
         [runs.installation.workspace_id, runs.installation.project_id],
@@ -257,7 +257,7 @@ describe('a stored run', function () {
       await em.execute(`update task_runs set created_at = now() - interval '1 minute' where id = ?`, [id]);
       await runs.reaches(id, 'completed');
     } finally {
-      await em.execute(`delete from task_runs where title = 'goes on'`);
+      await em.execute(`delete from task_runs where title = 'filler'`);
     }
   });
 });

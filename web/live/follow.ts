@@ -1,7 +1,7 @@
 import { followWith } from '../../clients/typescript/src/follow.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 
-/** `live`: events arrive as they happen; `polling`: the screen asks for them, since neither channel nor streams work. */
+/** `live`: events arrive as they happen; `polling`: the screen polls, because neither channel nor streams work. */
 export type FollowStatus = 'connecting' | 'live' | 'polling';
 
 type FollowOptions = {
@@ -9,11 +9,11 @@ type FollowOptions = {
   onStatus(status: FollowStatus): void;
 };
 
-/** After an error response, and to look again for a better way than polling. */
+/** Time until a new connection after an error response, and while polling, in milliseconds. */
 const RESTART_MS = 5_000;
 const LEAVE_POLLING_MS = 300_000;
 
-/** Follows a run's feed from its first event to the last one, with the client package. Returns how to stop. */
+/** Follows a run's feed from its first event to the last one, with the client package. Returns a function that stops it. */
 export function follow(
   { executionId, projectId }: { executionId: string; projectId: string },
   { onEvent, onStatus }: FollowOptions,

@@ -91,7 +91,7 @@ export function createDeliveries(http: Http) {
       { signal }: CallOptions = {},
     ): Listing<ListedDelivery> =>
       createListing(http, { path: pathOf('webhooks', webhookId, 'deliveries'), query: filter, signal }),
-    /** Returns a delivery with all its attempts. */
+    /** Returns a delivery with its newest 100 attempts. */
     get: (id: string, { signal }: CallOptions = {}) =>
       http.json<DeliveryDetail>({ method: 'GET', path: pathOf('deliveries', id), signal }),
     /** Retries a delivery, now or at a given time. */

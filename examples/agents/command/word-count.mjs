@@ -13,5 +13,5 @@ createInterface({ input: process.stdin })
     if (task.metadata.at_most < words[0]) return say({ type: 'escalate', reason: 'The title is too long.' });
     say({ type: 'result', text: `${words.reduce((sum, one) => sum + one, 0)} words in all.` });
   })
-  // Nobody waits any more when the input ends, for example since the worker has died.
+  // If the input ends, for example because the worker has died, nobody waits for the result.
   .on('close', () => process.exit());

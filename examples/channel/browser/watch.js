@@ -1,8 +1,8 @@
 /*
- * Watches a run on the live channel with the browser's own WebSocket. Nothing is fetched, so the page works wherever
- * it lies, opened from the disk as well.
+ * Watches a run on the live channel with the browser's own WebSocket. The page makes no other requests, so it also works
+ * when it is opened as a file.
  *
- * The same with Socket.IO's client, where its long polling or its reconnecting is wanted:
+ * The same with Socket.IO's client, which adds long polling and reconnection:
  *
  *   const socket = io(address, { path: '/ws', query: { token } });
  *   socket.on('connect', () => socket.emit('join', { room, after: seq }, (answer) => …));
@@ -12,11 +12,11 @@
 'use strict';
 
 const LONGEST_WAIT_MS = 10_000;
-/** What does not get better by trying again with the same words. */
+/** Codes after which a retry with the same token fails again. */
 const FINAL_CODES = ['token_invalid', 'token_expired', 'forbidden', 'invalid_room', 'invalid_message'];
 
 const part = (id) => document.getElementById(id);
-/** The run that is watched: { address, token, id, seq, waitMs, socket, steps }, `seq` that of the last event shown. */
+/** The watched run: { address, token, id, seq, waitMs, socket, steps }. `seq` is that of the last event shown. */
 let watched = null;
 
 document.querySelector('form').addEventListener('submit', (submission) => {
@@ -24,7 +24,7 @@ document.querySelector('form').addEventListener('submit', (submission) => {
   const [address, token, id] = ['address', 'token', 'execution'].map((name) => part(name).value.trim());
   watched?.socket.close();
   if (watched?.id !== id || watched.address !== address) begin(address, id);
-  // A newer token goes on where the last one ended.
+  // With a new token for the same run, the page continues after the last event.
   Object.assign(watched, { token, waitMs: 500 });
   connect(watched);
 });
@@ -43,7 +43,7 @@ function connect(run) {
   run.socket = socket;
   tell('connecting …');
   socket.addEventListener('open', () => {
-    // Everything behind the last event that was shown: nothing is missed, nothing comes twice.
+    // Requests all events after the last one that was shown, so none is missed or repeated.
     socket.send(JSON.stringify({ type: 'join', room: `workflow:${run.id}`, after: run.seq }));
   });
   socket.addEventListener('message', ({ data }) => {
@@ -60,12 +60,12 @@ function connect(run) {
     }
   });
   socket.addEventListener('close', ({ reason }) => {
-    // A page cannot see why an upgrade was refused; that its token is too old is the usual reason.
+    // A page cannot see why an upgrade was rejected. Usually, the token has expired.
     if (socket !== watched.socket) return;
     if (run.isOver) return tell('closed');
     code ||= reason;
-    if (FINAL_CODES.includes(code)) return tell(`ended: ${code}. With another token it goes on here.`);
-    tell(`lost${code && ` (${code})`}; trying again. Is the server there, and the token still good?`);
+    if (FINAL_CODES.includes(code)) return tell(`ended: ${code}. Paste a new token to continue.`);
+    tell(`lost${code && ` (${code})`}; retrying. Check that the server is running and the token is valid.`);
     setTimeout(() => socket === watched.socket && connect(run), run.waitMs);
     run.waitMs = Math.min(2 * run.waitMs, LONGEST_WAIT_MS);
   });
@@ -87,11 +87,11 @@ function show(run, event) {
   if (type === 'step.progress') set(run, step.id, { percent: data.percent });
   if (type === 'step.completed') set(run, step.id, { status: 'completed', percent: 100 });
   if (type === 'step.failed') {
-    const status = data.retry_in_ms === null ? 'failed' : 'failed, will be tried again';
+    const status = data.retry_in_ms === null ? 'failed' : 'failed, will be retried';
     set(run, step.id, { status, words: data.error.message });
   }
   if (type === 'agent.message') set(run, step.id, { words: data.text });
-  if (type === 'escalation.requested') set(run, step.id, { words: `asks for a human: ${data.reason}` });
+  if (type === 'escalation.requested') set(run, step.id, { words: `escalated: ${data.reason}` });
   if (type === 'run.ended') end(run, `The run has ended: ${data.state}, after ${data.duration_ms} ms.`);
   if (type === 'callback.attempted') {
     const more = data.next_attempt_at === null ? '' : `, again at ${data.next_attempt_at}`;
@@ -99,19 +99,19 @@ function show(run, event) {
   }
 }
 
-/** Whether a callback follows is not in the events, so the connection stays for as long as it lives. */
+/** The events do not say whether a callback follows, so the connection stays open. */
 function end(run, sentence, isOver = true) {
   run.isOver = isOver;
   part('end').append(sentence, ' ');
 }
 
-/** Changes what is known of a step, and draws its row. */
+/** Updates a step and its row. */
 function set(run, id, fields) {
   const step = run.steps.get(id) ?? { row: part('steps').insertRow() };
   run.steps.set(id, Object.assign(step, fields));
   const bar = Object.assign(document.createElement('progress'), { max: 100, value: step.percent ?? 0 });
   step.row.replaceChildren();
-  // As text, never as HTML: agents may write anything.
+  // Always as text, never as HTML: agents can write anything.
   for (const content of [step.name, step.agent, step.status, bar, step.words ?? '']) {
     step.row.insertCell().append(content);
   }

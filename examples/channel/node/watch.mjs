@@ -12,7 +12,7 @@ socket.on('disconnect', () => setTimeout(() => void connect(), 500));
 socket.on('connect_error', () => setTimeout(() => void connect(), 1_000));
 await connect();
 
-/** Each connection with a token of its own, so that none is ever too old. */
+/** Creates a token for each connection, so that it has not expired. */
 async function connect() {
   try {
     const { token } = await api('POST', '/api/v1/tokens');
@@ -32,7 +32,7 @@ function joined(answer) {
 function show(event) {
   seq = event.seq;
   console.log(event.seq, event.at, event.type, JSON.stringify(event.data));
-  // One of these is the last: whether a callback is still to come is not in the events.
+  // One of these is the last event. The events do not say whether a callback follows.
   if (event.type === 'run.ended' || event.type === 'callback.attempted') void endIfOver();
 }
 
@@ -45,7 +45,7 @@ async function endIfOver() {
 async function api(method, path) {
   const response = await fetch(base + path, { method, headers: { 'X-API-Key': key } });
   const answer = await response.json();
-  // A refusal stays one; a server in trouble (5xx) may be better soon.
+  // A retry cannot help after 4xx. After 5xx, it can.
   if (response.status >= 400 && response.status < 500) fail(answer.detail);
   if (!response.ok) throw new Error(answer.detail);
   return answer;

@@ -3,7 +3,7 @@
     pip install -r requirements.txt
     BATON_API_KEY=… python watch.py <execution-id>          (BATON_URL: the server)
 
-Prints every event once, in order, whatever becomes of the connection, and ends behind the last one.
+Prints every event once and in order, also if connections break, and exits after the last one.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ AGAIN_SECONDS = 1
 
 
 class Refused(Exception):
-    """What trying again does not make better."""
+    """The request was rejected, so a retry cannot help."""
 
 
 async def call_api(method, path):
@@ -46,7 +46,7 @@ class Watch:
             try:
                 await self.connect_once()
             except (socketio.exceptions.SocketIOError, aiohttp.ClientError, TimeoutError) as error:
-                print(f"{error or type(error).__name__}; trying again", file=sys.stderr)
+                print(f"{error or type(error).__name__}; retrying", file=sys.stderr)
                 await asyncio.sleep(AGAIN_SECONDS)
 
     async def connect_once(self):
@@ -58,7 +58,7 @@ class Watch:
             await self.take(client, event)
 
         try:
-            # A token of its own for each connection, so that none is ever too old.
+            # A new token for each connection, so that it has not expired.
             token = (await call_api("POST", "/api/v1/tokens"))["token"]
             await client.connect(f"{BASE}?token={quote(token)}", socketio_path="/ws")
             answer = await client.call("join", {"room": f"workflow:{self.id}", "after": self.seq})
@@ -69,12 +69,12 @@ class Watch:
             await client.disconnect()
 
     async def take(self, client, event):
-        # Each event is handled in a task of its own, so one may overtake another here.
+        # Each event is handled in a separate task, so one may overtake another here.
         self.early[event["seq"]] = event
         while (following := self.early.pop(self.seq + 1, None)) is not None:
             self.seq += 1
             print(following["seq"], following["at"], following["type"], json.dumps(following["data"]), flush=True)
-            # One of these is the last: whether a callback is still to come is not in the events.
+            # One of these is the last event. The events do not say whether a callback follows.
             if following["type"] in ("run.ended", "callback.attempted") and await self.is_over():
                 await client.disconnect()
 

@@ -1,8 +1,8 @@
-// Receives webhook deliveries and checks their signatures; the standard library only.
+// Receives webhook deliveries and verifies their signatures, without dependencies.
 //
 //	WEBHOOK_SECRET=... PORT=8080 go run .        (Go 1.22 or newer)
 //
-// HOST (127.0.0.1) is where it listens. It responds with 204 to genuine deliveries and with 401 to others.
+// It listens on HOST (default: 127.0.0.1). It responds with 204 to genuine deliveries and with 401 to others.
 package main
 
 import (
@@ -26,30 +26,30 @@ const (
 	remembered   = 100_000
 )
 
-// deliveries are the accepted ones. In production, use a table with a unique column instead.
+// deliveries stores the accepted ones. In production, use a table with a unique column instead.
 type deliveries struct {
 	sync.Mutex
-	taken map[string]bool
-	order []string
+	accepted map[string]bool
+	order    []string
 }
 
-// keep is false where the delivery was taken before.
+// keep returns false if the delivery was accepted before.
 func (d *deliveries) keep(id string) bool {
 	d.Lock()
 	defer d.Unlock()
-	if d.taken[id] {
+	if d.accepted[id] {
 		return false
 	}
-	d.taken[id] = true
+	d.accepted[id] = true
 	d.order = append(d.order, id)
 	if len(d.order) > remembered {
-		delete(d.taken, d.order[0])
+		delete(d.accepted, d.order[0])
 		d.order = d.order[1:]
 	}
 	return true
 }
 
-// isGenuine looks at two headers: while a secret is being rotated, the second has the signature with the old secret.
+// isGenuine checks two headers: during the rotation of a secret, the second contains the signature made with the old secret.
 func isGenuine(secret, body []byte, header http.Header) bool {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(body)
@@ -59,9 +59,9 @@ func isGenuine(secret, body []byte, header http.Header) bool {
 	return now || previous
 }
 
-// receive answers with a status; whatever takes longer than writing the event down comes after the answer.
+// receive returns the status of the response. Respond as soon as the event is stored, and process it afterwards.
 func receive(secret []byte, known *deliveries, w http.ResponseWriter, r *http.Request) int {
-	// Bytes, not text: the signature is over exactly what came over the wire.
+	// The signature covers the raw bytes.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
 	if err != nil {
 		return http.StatusRequestEntityTooLarge
@@ -90,7 +90,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	known := &deliveries{taken: map[string]bool{}}
+	known := &deliveries{accepted: map[string]bool{}}
 	http.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(receive(secret, known, w, r))
 	})

@@ -1,8 +1,8 @@
-"""Receives webhook deliveries and checks their signatures; the standard library only.
+"""Receives webhook deliveries and verifies their signatures, without dependencies.
 
     WEBHOOK_SECRET=... PORT=8080 python3 receiver.py        (Python 3.9 or newer)
 
-HOST (127.0.0.1) is where it listens. It responds with 204 to genuine deliveries and with 401 to others.
+It listens on HOST (default: 127.0.0.1). It responds with 204 to genuine deliveries and with 401 to others.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ MAX_BODY_BYTES = 4 * 1024 * 1024
 REMEMBERED = 100_000
 
 # Accepted deliveries, oldest first. In production, use a table with a unique column instead.
-taken: dict[str, None] = {}
-taken_lock = threading.Lock()
+accepted: dict[str, None] = {}
+accepted_lock = threading.Lock()
 
 
 class Receiver(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # A sender that stops in the middle of a request must not hold a thread for ever.
+    # A sender that stops during a request must not block a thread forever.
     timeout = 30
 
     def do_POST(self) -> None:
@@ -33,7 +33,7 @@ class Receiver(BaseHTTPRequestHandler):
         if not length.isdigit() or int(length) > MAX_BODY_BYTES:
             self.close_connection = True
             return self.answer(413 if length.isdigit() else 411)
-        # Bytes, not text: the signature is over exactly what came over the wire.
+        # The signature covers the raw bytes.
         body = self.rfile.read(int(length))
         if not self.is_genuine(body):
             return self.answer(401)
@@ -46,11 +46,11 @@ class Receiver(BaseHTTPRequestHandler):
             print(f"event {event['event']} {event['id']} of {event['timestamp']} in delivery {delivery}", flush=True)
         else:
             print(f"again {delivery}", flush=True)
-        # The answer goes out now; whatever takes longer than writing the event down comes after it.
+        # Respond as soon as the event is stored, and process it afterwards.
         self.answer(204)
 
     def is_genuine(self, body: bytes) -> bool:
-        """While a secret is being rotated, the second header has the signature with the old secret."""
+        """During the rotation of a secret, the second header contains the signature made with the old secret."""
         expected = "sha256=" + hmac.new(SECRET, body, hashlib.sha256).hexdigest()
         given = [self.headers.get(name, "") for name in ("X-Service-Signature", "X-Service-Signature-Previous")]
         return any([hmac.compare_digest(expected.encode(), one.encode("latin-1", "replace")) for one in given])
@@ -62,17 +62,17 @@ class Receiver(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """One line per event is enough."""
+        """Omits the line for each request."""
 
 
 def keep(delivery: str) -> bool:
-    """False where the delivery was taken before."""
-    with taken_lock:
-        if delivery in taken:
+    """Returns False if the delivery was accepted before."""
+    with accepted_lock:
+        if delivery in accepted:
             return False
-        taken[delivery] = None
-        if len(taken) > REMEMBERED:
-            del taken[next(iter(taken))]
+        accepted[delivery] = None
+        if len(accepted) > REMEMBERED:
+            del accepted[next(iter(accepted))]
         return True
 
 
@@ -80,8 +80,8 @@ if __name__ == "__main__":
     if not SECRET:
         sys.exit("Set WEBHOOK_SECRET to the secret of your webhook")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    where = (os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "8080")))
-    server = ThreadingHTTPServer(where, Receiver)
+    address = (os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "8080")))
+    server = ThreadingHTTPServer(address, Receiver)
     server.daemon_threads = True
-    print(f"listening at http://{where[0]}:{server.server_port}", flush=True)
+    print(f"listening at http://{address[0]}:{server.server_port}", flush=True)
     server.serve_forever()

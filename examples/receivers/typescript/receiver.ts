@@ -1,9 +1,9 @@
 /**
- * Receives webhook deliveries and checks their signatures; Node's own modules only.
+ * Receives webhook deliveries and verifies their signatures, without dependencies.
  *
- *   WEBHOOK_SECRET=… PORT=8080 node receiver.ts        (Node 23.6 or newer runs TypeScript as it is)
+ *   WEBHOOK_SECRET=… PORT=8080 node receiver.ts        (Node 23.6 or newer runs TypeScript directly)
  *
- * HOST (127.0.0.1) is where it listens. It responds with 204 to genuine deliveries and with 401 to others.
+ * It listens on HOST (default: 127.0.0.1). It responds with 204 to genuine deliveries and with 401 to others.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const REMEMBERED = 100_000;
 
 /** Accepted deliveries, oldest first. In production, use a table with a unique column instead. */
-const taken = new Set<string>();
+const accepted = new Set<string>();
 
 if (secret === '') {
   console.error('Set WEBHOOK_SECRET to the secret of your webhook');
@@ -37,7 +37,7 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
   if (body === null) return answer(413);
   if (!isGenuine(request, body)) return answer(401);
   const delivery = headerOf(request, 'x-service-delivery');
-  if (taken.has(delivery)) {
+  if (accepted.has(delivery)) {
     console.log(`again ${delivery}`);
     return answer(204);
   }
@@ -45,11 +45,11 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
   if (event === null) return answer(400);
   keep(delivery);
   console.log(`event ${event.event} ${event.id} of ${event.timestamp} in delivery ${delivery}`);
-  // The answer goes out now; whatever takes longer than writing the event down comes after it.
+  // Respond as soon as the event is stored, and process it afterwards.
   answer(204);
 }
 
-/** Bytes, not text: the signature is over exactly what came over the wire. Null where there are too many. */
+/** Returns the raw bytes, which the signature covers; null if there are too many. */
 async function bytesOf(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -61,7 +61,7 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer | null> {
   return Buffer.concat(chunks);
 }
 
-/** While a secret is being rotated, the second header has the signature with the old secret. */
+/** During the rotation of a secret, the second header contains the signature made with the old secret. */
 function isGenuine(request: IncomingMessage, body: Buffer): boolean {
   const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`);
   return ['x-service-signature', 'x-service-signature-previous'].some((name) => {
@@ -79,9 +79,9 @@ function eventIn(body: Buffer): { id: string; event: string; timestamp: string }
 }
 
 function keep(delivery: string): void {
-  taken.add(delivery);
-  const [oldest] = taken;
-  if (taken.size > REMEMBERED && oldest !== undefined) taken.delete(oldest);
+  accepted.add(delivery);
+  const [oldest] = accepted;
+  if (accepted.size > REMEMBERED && oldest !== undefined) accepted.delete(oldest);
 }
 
 function headerOf(request: IncomingMessage, name: string): string {

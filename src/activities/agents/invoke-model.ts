@@ -158,13 +158,13 @@ async function emitMessage(
   callContext: ModelCallContext,
 ): Promise<void> {
   const { executionId, stepId: id, attempt, number } = callContext.place;
-  const said = content
+  const whole = content
     .filter((part) => part.type === 'text')
     .map((part) => part.text)
     .join('\n')
     .trim();
-  if (!callContext.isTold || said === '') return;
-  const { text } = cutText(said, AGENT_MESSAGE_BYTES);
+  if (!callContext.isTold || whole === '') return;
+  const { text } = cutText(whole, AGENT_MESSAGE_BYTES);
   const entry = {
     key: `agent.message:${id}:${attempt}:${number}`,
     type: 'agent.message' as const,

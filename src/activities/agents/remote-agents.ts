@@ -78,7 +78,7 @@ export function createRemoteAgentActivities(deps: Dependencies) {
       using _heartbeat = startHeartbeat(() => task ?? undefined);
       return await attempt(deps, input, 'a2a', async (brief, { listener, signal }) => {
         const { agent, prompt } = brief;
-        if (!agent.a2a) throw new Error('agents.yml has no address for it');
+        if (!agent.a2a) throw new Error('agents.yml has no `a2a` for this agent');
         const { work, turn, answer } = input;
         const remote = await connectToRemote(agent.a2a, deps, signal);
         const message = {
@@ -94,8 +94,8 @@ export function createRemoteAgentActivities(deps: Dependencies) {
         };
         const taskListener = { ...listener, task: reportTask };
         const about = { tokens: agent.limits.tokens, listener: taskListener };
-        const said = isUnderWay ? { message: null, task } : { message, task: message.task };
-        return await workByRemote(remote, { ...about, ...said, isGivenUp }, signal);
+        const beginning = isUnderWay ? { message: null, task } : { message, task: message.task };
+        return await workByRemote(remote, { ...about, ...beginning, isGivenUp }, signal);
       });
     },
 
@@ -104,7 +104,7 @@ export function createRemoteAgentActivities(deps: Dependencies) {
       using _heartbeat = startHeartbeat();
       return await attempt(deps, input, 'command', async (brief, { listener, signal }) => {
         const { command, limits, name } = brief.agent;
-        if (!command) throw new Error('agents.yml has no command for it');
+        if (!command) throw new Error('agents.yml has no `command` for this agent');
         const env = environmentOf(command.env, deps.environment);
         const hide = (line: string) => withoutSecrets(line, brief.secrets);
         const request = requestOf(input, brief, Context.current().info.attempt > 1);
@@ -122,7 +122,7 @@ export function createRemoteAgentActivities(deps: Dependencies) {
   };
 }
 
-/** Runs one attempt with its brief, limits, feed and record. */
+/** Runs one attempt: reads its input, applies the limits, writes the feed and records the work. */
 async function attempt(
   deps: Dependencies,
   input: RemoteAgentInput,
@@ -229,7 +229,7 @@ function requestOf(
     earlier,
     prompt: `${instructionsFor(agent)}\n\n${prompt}`,
     time_limit_ms: timeLimitMs,
-    // True if a worker died that had started this.
+    // True if this work was started before by a worker that died.
     repeated,
   };
 }
@@ -278,9 +278,9 @@ async function recordWork(
   { work, turn, answer }: RemoteAgentInput,
   { backend, brief, end, failure, startedAt }: Entry,
 ): Promise<void> {
-  const { usage, ...said } = end;
+  const { usage, ...recorded } = end;
   const input = cutValue({ text: answer ? answer.text : brief.prompt }, CALL_RECORD_BYTES);
-  const output = cutValue(said, CALL_RECORD_BYTES);
+  const output = cutValue(recorded, CALL_RECORD_BYTES);
   await recordCall(database, {
     place: { executionId: work.executionId, stepId: work.step.id, attempt: work.attempt, number: turn },
     kind: 'model',
@@ -295,7 +295,7 @@ async function recordWork(
   });
 }
 
-/** Returns the end with secrets hidden in all its texts. */
+/** Returns the result with secrets hidden in all its texts. */
 function hideSecrets(end: AgentEnd, hide: (text: string) => string): AgentEnd {
   const texts = Object.entries(end).map(([key, value]) => [
     key,

@@ -25,7 +25,7 @@ type Dependencies = {
   /** Called after every call. */
   onCall?: ((call: { failed: boolean }) => void) | undefined;
 };
-/** An answer; `failure` if it is not the tool's own. */
+/** An answer for the model. `failure`: why the service answered instead of the tool; null if the tool answered. */
 type ToolResult = { answer: ToolAnswer; failure: string | null };
 type ToolCallInput = Parameters<ToolActivities['callTool']>[0];
 
@@ -143,7 +143,7 @@ function recordedCallOf({ name, input }: ToolCallInput): {
   return { name: truncate(name, 200), input: value, truncated };
 }
 
-/** Returns an answer that replaces the tool's own. */
+/** Returns an answer of the service instead of the tool. */
 function failed(sentence: string): ToolResult {
   return { answer: answerOf(sentence, true), failure: sentence };
 }

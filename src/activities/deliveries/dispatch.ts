@@ -31,8 +31,8 @@ const BRIEF_MS = 2_500;
 const FIRST_ATTEMPT_EXPIRY_MS = 36_000;
 const POLL_MS = 1_000;
 /**
- * Time from the claim of a group after which its deliveries are not sent without finding out what was recorded, in
- * milliseconds. Temporal gives the work of a process that does not respond to another one, not before 10 s.
+ * Maximum time from the claim of a group to its first attempts, in milliseconds. Later, another process may have sent the
+ * deliveries: Temporal assigns the work of a process that does not respond to another one, after 10 s at the earliest.
  */
 const LATE_MS = 5_000;
 
@@ -58,7 +58,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       ]);
       const stored = isRepeat ? await store.findDeliveryIds(events.map(({ seq }) => seq)) : new Map();
       const planned = planDeliveries(events, endpoints, stored);
-      // Read before the rows, so that an attempt that ends in between does not count as waiting.
+      // Read before the rows, so that an attempt that ends during the write does not count as waiting.
       const attempts = firstAttempts.among(planned.map(({ id }) => id));
       const pending = planned.filter(({ status }) => status === 'pending');
       // A repeat needs rows to find out which deliveries were recorded.
@@ -87,7 +87,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       ending.catch(() => {});
       // A repeat of this activity starts failed attempts again and joins those in flight.
       if (errors.length > 0) throw errors[0];
-      // Only what has a row is found after a crash. A result that is being recorded may still be lost.
+      // After a crash, only deliveries with a row are found. A result that is being recorded may still be lost.
       await rows?.store([...firstAttempts.among(posts.map(({ id }) => id)).keys()]);
       return { isFinished: false };
     },

@@ -50,12 +50,12 @@ export function createNewDeliveries(
     return batch.inserted;
   }
 
-  async function insertAll(those: readonly PlannedDelivery[]): Promise<void> {
+  async function insertAll(inserted: readonly PlannedDelivery[]): Promise<void> {
     batch = null;
     try {
-      await retryOnDeadlock(() => deliveries.storeDeliveries(those, createdAt));
+      await retryOnDeadlock(() => deliveries.storeDeliveries(inserted, createdAt));
     } catch (error) {
-      for (const { id } of those) stored.delete(id);
+      for (const { id } of inserted) stored.delete(id);
       throw error;
     }
   }

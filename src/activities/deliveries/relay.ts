@@ -24,7 +24,7 @@ export type RelayedAttempt = {
 export type Relay = {
   /**
    * Sends a request to the listener and returns the result in the form of an HTTP attempt.
-   * @throws what the database throws, if the request was not handed over
+   * @throws what the database throws, if the request could not be stored
    */
   attempt(request: RelayedAttempt): Promise<AttemptRecord>;
 };

@@ -98,7 +98,7 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
     if (!one) return;
     const outcome = await attempt(one, { trigger: 'automatic', now, startsRetries: false, ...signals() });
     if (outcome.kind === 'no_room') throw noFreePlace(PLACE_WAIT_MS);
-    // An attempt of a frozen worker may have been recorded after the first read. Then the schedule goes on with the next one.
+    // An attempt of a frozen worker may have been recorded after the first read. Then the schedule continues with the next one.
     if (outcome.kind === 'unsent') return await attemptOfSchedule({ deliveryId, generation });
     const result = outcome.kind === 'recorded' ? outcome.result : null;
     if (result?.status === 'failed') throw deliveryFailed('the last attempt failed', null);

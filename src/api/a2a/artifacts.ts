@@ -8,7 +8,7 @@ import { presentArtifact } from '../tasks/artifacts.ts';
 
 const TEXT = /^text\/|^application\/(json|yaml|xml)$|\+(json|yaml|xml)$/;
 
-/** A document with the hash of its content, which tells whether a client has it already. */
+/** A document with the hash of its content, by which changed documents are found. */
 export type KnownArtifact = { artifact: Artifact; sha256: string };
 
 /** Returns the documents of a run as artifacts, without those whose `known` hash is the same. */

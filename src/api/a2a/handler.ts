@@ -150,9 +150,9 @@ export function createRequestHandler(deps: A2aDependencies, call: A2aCall, cards
     try {
       return await work();
     } catch (error) {
-      const told = asProtocolError(error);
-      call.onError(told as Error);
-      throw told;
+      const protocolError = asProtocolError(error);
+      call.onError(protocolError as Error);
+      throw protocolError;
     }
   }
 

@@ -97,8 +97,9 @@ function progressOf({ progress }: RunView): Record<string, unknown> {
 function statusOf(head: TaskHead, row: TaskRunRow, view: RunView, lastChange: FeedEvent | null): TaskStatus {
   const standing = lastChange ? standingAfter(FIRST_STANDING, lastChange) : FIRST_STANDING;
   // The view can be newer than the event that was read.
-  const told = standing.state === view.state ? standing : { ...standing, by: view.paused_by, reason: null };
-  const text = textOfStatus(view, told);
+  const current =
+    standing.state === view.state ? standing : { ...standing, by: view.paused_by, reason: null };
+  const text = textOfStatus(view, current);
   return {
     state: stateOf(view),
     message: text === null ? undefined : message(head, `${view.last_seq}`, text, metadataOfStatus(view)),

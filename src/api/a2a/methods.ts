@@ -51,7 +51,7 @@ const OPERATIONS: readonly Operation[] = [
   operation('DELETE', `${CONFIGS}/${ID}`, 'DeleteTaskPushNotificationConfig'),
 ];
 
-/** What a request of the HTTP+JSON binding means: a method with the parameters in its path, or why it has none. */
+/** A matched request of the HTTP+JSON binding: a method with the parameters in its path, or why there is none. */
 export type RestMatch =
   | { kind: 'found'; method: MethodName; template: string; params: Record<string, string> }
   | { kind: 'unknown' }

@@ -9,7 +9,7 @@ import { statusUrl } from '../tasks/presenter.ts';
 import { artifactsOf, type KnownArtifact } from './artifacts.ts';
 import { HISTORY_EVENTS, historyOf, outputArtifact, taskOf } from './mapping.ts';
 
-/** What a task is to contain beside its status. `historyLength`: undefined is as many as possible. */
+/** The parts of a task in addition to its status. `historyLength`: undefined is as many as possible. */
 type Wanted = { historyLength: number | undefined; artifacts: readonly KnownArtifact[] };
 
 /** Returns the task of a run with its documents. */

@@ -91,8 +91,13 @@ export function createA2aServer(deps: A2aServerDependencies): Middleware {
       const errorOf = (error: unknown) => enveloped({ error: jsonRpcErrorOf(shown(context, error)) });
       await respondStream(context, caller, items, errorOf);
     } catch (error) {
-      const told = shown(context, error);
-      respond(context, jsonRpcStatusOf(told), enveloped({ error: jsonRpcErrorOf(told) }), 'application/json');
+      const shownError = shown(context, error);
+      respond(
+        context,
+        jsonRpcStatusOf(shownError),
+        enveloped({ error: jsonRpcErrorOf(shownError) }),
+        'application/json',
+      );
     }
   }
 
@@ -126,7 +131,7 @@ export function createA2aServer(deps: A2aServerDependencies): Middleware {
     validateVersion(version || '0.3', cards.own, binding);
   }
 
-  /** Has the SDK perform a method. Both bindings use its JSON-RPC handler, whose results are ProtoJSON. */
+  /** Performs a method with the SDK. Both bindings use its JSON-RPC handler, whose results are ProtoJSON. */
   async function perform(
     context: Context,
     caller: Caller,

@@ -58,7 +58,7 @@ function presentAgent(agent: Agent, calls: ReadonlyMap<string, LastCall>, isAdmi
 
 function presentServer(server: ToolServer, isAdmin: boolean) {
   const { name, kind: transport, timeLimitMs } = server;
-  const place =
+  const location =
     server.kind === 'http'
       ? { address: server.url, command: null }
       : { address: null, command: [server.command, ...server.args] };
@@ -66,6 +66,6 @@ function presentServer(server: ToolServer, isAdmin: boolean) {
     name,
     transport,
     time_limit_ms: timeLimitMs,
-    ...(isAdmin ? place : { address: null, command: null }),
+    ...(isAdmin ? location : { address: null, command: null }),
   };
 }

@@ -10,7 +10,7 @@ import { spend } from './rate-limit.ts';
 import type { RequestState } from './request-state.ts';
 import type { Call, Route, RouteResponse } from './route.ts';
 
-/** What decides about requests, the same for all protocols. */
+/** The dependencies of the admission of requests, the same for all protocols. */
 export type Gate = {
   authenticate: Authenticate;
   idempotency: Idempotency;
@@ -51,7 +51,7 @@ async function identify({ authenticate, limiters }: Gate, context: Context): Pro
   return caller;
 }
 
-/** Takes the cost of a request from the limit of the route, without the part that was taken before. */
+/** Takes the cost of a request from the limit of the route, less the part that was already taken. */
 export function charge(
   gate: Gate,
   route: Pick<Route, 'limit' | 'cost'>,
@@ -62,7 +62,7 @@ export function charge(
   if (caller && more > 0) spend(context, limiterOf(gate, route), spenderOf(caller), more);
 }
 
-/** Returns what the admission of a request took, for a call that only another limit counts. */
+/** Returns the token that the admission of a request took, for a call that counts towards another limit instead. */
 export function returnCharge({ limiters }: Gate, caller: Caller): void {
   limiters.credential.refund(spenderOf(caller));
 }

@@ -56,15 +56,15 @@ export function createIdempotency({ keys, sealing, clock, onError }: Dependencie
     if (!IDEMPOTENCY_KEY.test(wanted.given)) {
       throw new Problem('bad_request', 'Idempotency-Key must be 1–255 visible ASCII characters.');
     }
-    const place = await scopeOf(wanted.caller, wanted.given);
+    const scopedKey = await scopeOf(wanted.caller, wanted.given);
     const { actor } = wanted.caller;
-    const request = { ...place, actor, requestHash: requestHash(wanted), now: clock() };
+    const request = { ...scopedKey, actor, requestHash: requestHash(wanted), now: clock() };
     const claimed = await keys.claim(request);
     switch (claimed.outcome) {
       case 'mine':
-        return await runClaimed({ ...place, claimedAt: claimed.claimedAt }, claimed.isFirst, run);
+        return await runClaimed({ ...scopedKey, claimedAt: claimed.claimedAt }, claimed.isFirst, run);
       case 'answered':
-        return replayed(sealing.open(claimed.answer, storedResponseContext(place)));
+        return replayed(sealing.open(claimed.answer, storedResponseContext(scopedKey)));
       case 'at_work':
         throw new Problem('conflict', 'The first request with this idempotency key is still in progress.', {
           headers: { 'Retry-After': '1' },

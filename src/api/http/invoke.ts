@@ -22,9 +22,9 @@ export type Invocation = {
 export type Invoke = (route: Route, invocation: Invocation) => Promise<RouteResponse>;
 
 /**
- * Returns a function that calls routes within another request, as a protocol does that has requests of its own. The
- * access rule, the validation, the limits and the idempotency keys are those of HTTP. The request has paid for one call
- * from the limit of its credential, so only more than that is taken. A call that the limit of events counts gets it back.
+ * Returns a function that calls routes within a request of another protocol. Access rules, validation, limits and
+ * idempotency keys are the same as over HTTP. The admission of the request has taken one token from the limit of its
+ * credential, so a call takes only further tokens. A call that counts towards the limit of events returns that token.
  */
 export function createInvoke(
   gate: Gate & { onResponse?: ((route: Route, answer: RouteResponse) => void) | undefined },

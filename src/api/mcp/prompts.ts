@@ -8,21 +8,21 @@ const PROMPTS: readonly Prompt[] = [
   {
     name: 'submit_bug',
     title: 'Submit a bug',
-    description: 'Hands over a bug to a team of agents',
+    description: 'Submits a bug to a team of agents',
     type: 'bug',
     asks: 'what happens, what should happen instead, how to reproduce it, and where it was seen',
   },
   {
     name: 'submit_feature',
     title: 'Submit a feature',
-    description: 'Hands over a feature to a team of agents',
+    description: 'Submits a feature to a team of agents',
     type: 'feature',
     asks: 'who needs it, what they can do afterwards, what is not part of it, and how to see that it works',
   },
   {
     name: 'submit_spec',
     title: 'Submit a specification',
-    description: 'Hands over the writing of a specification to a team of agents',
+    description: 'Submits the writing of a specification to a team of agents',
     type: 'spec',
     asks: 'what is to be specified, for whom, which decisions are made already, and which are open',
   },
@@ -64,7 +64,7 @@ function textOf({ type, asks }: Prompt, request: string): string {
 
 ${request}
 
-Write a short title. The description must say ${asks}. If I have not told you something of this and it matters, ask me first. The agents do not see our conversation, so everything they need must be in the description.
+Write a short title. The description must say ${asks}. If something important is missing, ask me first. The agents do not see our conversation, so everything they need must be in the description.
 
 Then wait with wait_for_task. If the task asks a question, ask me, and pass on my answer with continue_task. When the task has ended, tell me the result, and which documents it has (list_artifacts).`;
 }

@@ -22,12 +22,12 @@ const INFORMATION = { name: 'baton', title: 'Baton', version: '1' };
 /** The newest version and the two before. None has batches of messages. */
 const VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18'];
 const INSTRUCTIONS =
-  'Baton runs long work as durable tasks: teams of agents plan it, do it, and store documents. Hand over work with submit_task, follow it with wait_for_task, answer questions with continue_task, and read the documents with read_artifact. Tasks go on when you disconnect. Keep the execution_id.';
+  'Baton runs long work as durable tasks: teams of agents plan it, do it, and save documents. Submit a task with submit_task, follow it with wait_for_task, answer questions with continue_task, and read the documents with read_artifact. Tasks continue when you disconnect. Keep the execution_id.';
 
-/** What all servers have: the tools with their schemas, and the routes by their `operationId`. */
+/** The parts that all servers share: the tools with their schemas, and the routes by their `operationId`. */
 export type Surface = { tools: readonly ServedTool[]; routes: ReadonlyMap<string, Route> };
 
-/** Makes the schemas of all tools, once. */
+/** Creates the schemas of all tools. Called once per process. */
 export function createSurface(allRoutes: readonly Route[]): Surface {
   const routes = new Map(allRoutes.map((route) => [route.operationId, route]));
   const tools = [...taskTools, ...webhookTools].map((tool) => {
@@ -79,7 +79,7 @@ export function createMcpServer(
   return server;
 }
 
-/** A problem is a result, which the model reads. */
+/** Returns problems as results, so that the model can read them. */
 async function withRefusals(
   tool: ServedTool,
   session: Session,

@@ -8,7 +8,7 @@ import type { ToolContent } from './tool.ts';
 /** The detail of a run, as its route returns it. */
 export type Detail = z.output<typeof detail>;
 
-/** What a client that polls too often is asked to wait, in milliseconds. */
+/** The recommended time between two polls of a client, in milliseconds. */
 const POLL_INTERVAL_MS = 2_000;
 /** Key of a question that has no id. */
 const FIRST = 'question';

@@ -26,7 +26,7 @@ export const taskTools: readonly Tool[] = [
     name: 'submit_task',
     title: 'Submit a task',
     description:
-      'Hands over a piece of work to a team of agents, for example a bug to fix, a feature to build or a document to write. Use it for work that takes minutes or hours. Returns at once with `execution_id`, the handle of the task. The task goes on when you disconnect. Follow it with `wait_for_task` or `get_task`, and read its documents with `list_artifacts`. Put everything that the agents must know into `description`: they do not see your conversation. Without `project_id`, the project of your credential is used. Send an `idempotency_key` if you may have to repeat the call.',
+      'Submits a task to a team of agents, for example a bug to fix, a feature to build or a document to write. Use it for work that takes minutes or hours. Returns at once with `execution_id`, the handle of the task. The task continues when you disconnect. Follow it with `wait_for_task` or `get_task`, and read its documents with `list_artifacts`. Put everything that the agents must know into `description`: they do not see your conversation. Without `project_id`, the project of your credential is used. Send an `idempotency_key` if you may have to repeat the call.',
     hints: { ...ADDS, openWorldHint: true },
     operation: 'submitTask',
     extra: idempotent,
@@ -40,7 +40,7 @@ export const taskTools: readonly Tool[] = [
   {
     name: 'get_task',
     title: 'Get a task',
-    description: `Use it to look at a task now, without waiting. ${RUN} A task has ended if its state is completed, failed, escalated or cancelled.`,
+    description: `Use it to get a task now, without waiting. ${RUN} A task has ended if its state is completed, failed, escalated or cancelled.`,
     hints: READS,
     operation: 'readTask',
   },
@@ -48,14 +48,14 @@ export const taskTools: readonly Tool[] = [
     name: 'list_tasks',
     title: 'List tasks',
     description:
-      'Use it to find a task whose `execution_id` you do not know, or to see what is going on. Returns a page of tasks, newest first, without their steps and output. Pass `next_cursor` as `cursor` to get the next page. `metadata.<name>` returns only tasks with this text in this field of their metadata.',
+      'Use it to find a task whose `execution_id` you do not know, or to get an overview. Returns a page of tasks, newest first, without their steps and output. Pass `next_cursor` as `cursor` to get the next page. `metadata.<name>` returns only tasks with this text in this field of their metadata.',
     hints: READS,
     operation: 'listTasks',
   },
   {
     name: 'wait_for_task',
     title: 'Wait for a task',
-    description: `Use it after \`submit_task\` or \`continue_task\` instead of calling \`get_task\` repeatedly. Waits until the task has ended or is paused, at most \`seconds\`. ${RUN} If it is still at work, call this tool again. If it is paused with a \`question\`, answer it with \`continue_task\`.`,
+    description: `Use it after \`submit_task\` or \`continue_task\` instead of calling \`get_task\` repeatedly. Waits until the task has ended or is paused, at most \`seconds\`. ${RUN} If the task has not ended, call this tool again. If it is paused with a \`question\`, answer it with \`continue_task\`.`,
     hints: READS,
     operation: 'readTask',
     extra: z.object({ seconds }),
@@ -64,7 +64,7 @@ export const taskTools: readonly Tool[] = [
   {
     name: 'pause_task',
     title: 'Pause a task',
-    description: `Use it to stop a task for a while: the running step ends, and no new step starts. ${RUN} Continue it with \`continue_task\`.`,
+    description: `Use it to pause a task: running steps finish, and no new step starts. ${RUN} Continue it with \`continue_task\`.`,
     hints: CHANGES,
     operation: 'pauseTask',
   },
@@ -86,7 +86,7 @@ export const taskTools: readonly Tool[] = [
     name: 'rerun_task',
     title: 'Rerun an ended task',
     description:
-      'Use it for a task that has failed, was escalated or cancelled, or whose result is not good enough. Creates a new task with the same fields, which keeps the completed steps before `from_step`; default: the first step that is not completed. Returns the `execution_id` of the new task.',
+      'Use it for a task that has failed, was escalated or cancelled, or whose result is not good enough. Creates a new task with the same fields. It repeats `from_step`, the steps that depend on it, and all steps that are not completed, and keeps the results of the others. Default of `from_step`: the first step that is not completed. Returns the `execution_id` of the new task.',
     hints: { ...ADDS, openWorldHint: true },
     operation: 'rerunTask',
     extra: idempotent,

@@ -30,7 +30,7 @@ export type ToolHints = {
   openWorldHint: boolean;
 };
 
-/** A tool: one route of the API under a name and with a description for models. */
+/** A tool: one route of the API, with a name and a description for models. */
 export type Tool = {
   name: string;
   title: string;
@@ -40,15 +40,15 @@ export type Tool = {
   operation: string;
   /** Arguments that the request of the route does not have. `idempotency_key` is its header. */
   extra?: z.ZodObject;
-  /** Arguments in place of the body's; for bodies that are not one object. */
+  /** Replaces the arguments of the body, for bodies that are not one object. */
   body?: z.ZodObject;
-  /** Values of arguments that may be missing, although the route requires them. */
+  /** Default values of arguments that the route requires. */
   defaults?: { names: readonly string[]; of(caller: Caller): Arguments };
-  /** The result in place of the route's response. */
+  /** Replaces the schema of the route's response. */
   output?: z.ZodObject;
-  /** Makes the call in place of one call of the route. */
+  /** Replaces the single call of the route. */
   run?(call: ToolCall): Promise<RouteResponse>;
-  /** Returns the content in place of the body of the response. */
+  /** Returns the content of the result; default: the body of the response. */
   present?(answer: RouteResponse, call: ToolCall): Promise<ToolContent> | ToolContent;
 };
 

@@ -1,7 +1,7 @@
 /** Placeholder in the built page for the nonce of each response; written by the build. */
 const NONCE_PLACE = 'NONCE-OF-THIS-ANSWER';
 
-/** Returns the page with the nonce in place of each placeholder. */
+/** Returns the page with each placeholder replaced by the nonce. */
 export function withNonce(page: string, nonce: string): string {
   return page.replaceAll(NONCE_PLACE, nonce);
 }

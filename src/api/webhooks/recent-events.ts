@@ -18,8 +18,8 @@ export type RecentEvent = {
 export type ReadRecentEvents = (workspaceId: string) => Promise<readonly RecentEvent[]>;
 
 /**
- * Creates the reader of recent events. It reads for each workspace once at a time, and concurrent callers share the
- * result: a hundred payloads of up to a megabyte each take time and memory. Other requests get their turn in between.
+ * Creates the reader of recent events. For each workspace, there is one read at a time, and concurrent callers share its
+ * result: a hundred payloads of up to a megabyte each take time and memory. After each payload, other requests get their turn.
  */
 export function createRecentEvents(database: Database): ReadRecentEvents {
   const reading = new Map<string, Promise<readonly RecentEvent[]>>();

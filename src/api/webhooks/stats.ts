@@ -32,7 +32,9 @@ const hour = z.strictObject({
     .number()
     .int()
     .nullable()
-    .describe('p95 response time in milliseconds. Timeouts count with their time. null without both'),
+    .describe(
+      'p95 response time in milliseconds. A timeout counts as its duration. Null without responses and timeouts',
+    ),
 });
 
 const last = z.strictObject({
@@ -56,7 +58,7 @@ const stats = z
     held: z
       .number()
       .int()
-      .describe(`Deliveries held until the webhook is enabled, counted up to ${MAX_HELD}`),
+      .describe(`Held deliveries, counted up to ${MAX_HELD}. They stay held until they are recovered`),
     next_attempt_at: timestamp.nullable().describe('Time of the next retry'),
   })
   .meta({ id: 'WebhookStats' });

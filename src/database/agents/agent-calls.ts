@@ -12,8 +12,8 @@ export type NewCall = Pick<
 > & { place: CallKey; startedAt: Date };
 
 /**
- * Records a call that has ended. It replaces an earlier failure, and another call of the same place. An answered call stays
- * unchanged. Writes nothing for a run that has been erased. Characters that PostgreSQL cannot store are removed.
+ * Records a call that has ended. It replaces an earlier failure, and a different call with the same key. An answered call
+ * stays unchanged. Writes nothing for a run that has been erased. Characters that PostgreSQL cannot store are removed.
  */
 export async function recordCall(database: Database, call: NewCall): Promise<void> {
   const { place, usage } = call;
@@ -39,22 +39,22 @@ export async function recordCall(database: Database, call: NewCall): Promise<voi
   await runPrepared(database, statement);
 }
 
-/** A call in the record, as far as a repeat of the same call needs it. */
+/** The parts of a recorded call that a repeat of the call needs. */
 export type RecordedCall = Pick<AgentCall, 'name' | 'input' | 'output' | 'truncated' | 'failure'>;
 
-/** Returns the recorded call of this place; null if there is none. */
-export async function findCall(database: Database, place: CallKey): Promise<RecordedCall | null> {
+/** Returns the recorded call with this key; null if there is none. */
+export async function findCall(database: Database, key: CallKey): Promise<RecordedCall | null> {
   const { rows } = await sql<RecordedCall>`
     select name, input, output, truncated, failure from agent_calls
-    where execution_id = ${place.executionId}::uuid and step_id = ${place.stepId}::uuid
-      and attempt = ${place.attempt}::integer and number = ${place.number}::integer
+    where execution_id = ${key.executionId}::uuid and step_id = ${key.stepId}::uuid
+      and attempt = ${key.attempt}::integer and number = ${key.number}::integer
   `.execute(queryBuilderOf(database));
   return rows[0] ?? null;
 }
 
 /**
  * Returns whether a call is the recorded one. After a reset in the Temporal Web UI, the conversation may have continued
- * differently, and then another call has the same place.
+ * differently, and then a different call has the same key.
  */
 export function isSameCall(recorded: RecordedCall, call: Pick<AgentCall, 'name' | 'input'>): boolean {
   return recorded.name === storable(call.name) && jsonOf(recorded.input) === jsonOf(call.input);

@@ -13,17 +13,17 @@ export function derivedUuid(at: Date | string, text: string): string {
 /** Before all ids. */
 export const NIL = '00000000-0000-0000-0000-000000000000';
 
-/** The number of places of {@link orderedUuid}. */
-const PLACES = 2 ** 24;
+/** The number of positions in {@link orderedUuid}. */
+const POSITIONS = 2 ** 24;
 
 /**
- * Like {@link derivedUuid}, but ids of the same millisecond sort by `place`, a whole number. It has 24 bits in the id, so
- * ids around a multiple of 2^24 sort the other way round. The text has 48 bits, so it only needs to distinguish ids of the
- * same place.
+ * Like {@link derivedUuid}, but ids of the same millisecond sort by `position`, a whole number. The id contains 24 bits of
+ * it, so ids around a multiple of 2^24 sort the other way round. It also contains 48 bits of a hash of the text, which
+ * distinguish ids with the same position.
  */
-export function orderedUuid(at: Date, place: number, text: string): string {
-  const places = (place % PLACES).toString(16).padStart(6, '0');
-  return `${prefixOf(at)}-7${places.slice(0, 3)}-8${places.slice(3)}-${bitsOf(text).slice(0, 12)}`;
+export function orderedUuid(at: Date, position: number, text: string): string {
+  const hex = (position % POSITIONS).toString(16).padStart(6, '0');
+  return `${prefixOf(at)}-7${hex.slice(0, 3)}-8${hex.slice(3)}-${bitsOf(text).slice(0, 12)}`;
 }
 
 /** Returns an id before all derived ids of this millisecond. */

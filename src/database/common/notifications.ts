@@ -73,7 +73,7 @@ export async function startNotifications(
     await fresh.connect();
     await fresh.query([...names.keys()].map((name) => `listen ${name}`).join(';'));
     connected = true;
-    // Only now: if the first connection fails, the caller retries.
+    // Registered only now: if the first connection fails, the caller retries.
     fresh.on('end', () => {
       connected = false;
       void reconnect();
@@ -87,8 +87,8 @@ export async function startNotifications(
       if (closed) return;
       try {
         client = await connect();
-        for (const [place, listeners] of subscribers) {
-          for (const listener of listeners) listener(place.slice(place.indexOf(':') + 1), null);
+        for (const [topic, listeners] of subscribers) {
+          for (const listener of listeners) listener(topic.slice(topic.indexOf(':') + 1), null);
         }
         log.info('database listener reconnected');
         return;
@@ -100,12 +100,12 @@ export async function startNotifications(
 
   return {
     subscribe(channel, id, onChange) {
-      const place = `${channel}:${id ?? EVERY}`;
-      const listeners = subscribers.get(place) ?? new Set();
-      subscribers.set(place, listeners.add(onChange));
+      const topic = `${channel}:${id ?? EVERY}`;
+      const listeners = subscribers.get(topic) ?? new Set();
+      subscribers.set(topic, listeners.add(onChange));
       return () => {
         listeners.delete(onChange);
-        if (listeners.size === 0 && subscribers.get(place) === listeners) subscribers.delete(place);
+        if (listeners.size === 0 && subscribers.get(topic) === listeners) subscribers.delete(topic);
       };
     },
     isConnected: () => connected,

@@ -6,17 +6,17 @@ const names = new Map<string, string>();
 
 /**
  * How long a connection keeps the plans of its statements, in milliseconds. A plan made while a table had few rows
- * reads the whole table, and the server replaces it only after the table is analysed, which comes a minute late: 60
- * results then took 26 ms at 70,000 rows instead of 3. A plan takes a millisecond or less to make.
+ * reads the whole table, until the server analyses the table up to a minute later. Without this limit, 60 results took
+ * 26 ms at 70,000 rows instead of 3 ms. Planning takes a millisecond or less.
  */
 const PLAN_TTL_MS = 5_000;
-/** When the plans of a connection were started, by the monotonic clock. */
+/** When a connection began to keep its current plans, by the monotonic clock. */
 const plannedAt = new WeakMap<object, number>();
 
 /**
  * Runs a frequent statement as a prepared one: the server parses it once per connection, and only the driver is
- * involved. Each distinct text is kept, so a text must be one of few: put what varies into its values. Runs outside of
- * any transaction.
+ * involved. Each distinct text stays in memory, so put everything that varies into the values. Runs outside of any
+ * transaction.
  */
 export async function runPrepared<Row>(
   database: Pick<Database, 'em'>,

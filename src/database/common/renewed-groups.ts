@@ -13,13 +13,13 @@ export function renewalOf(which: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     old_group as (
       update event_groups set done_at = now() where done_at is null and ${which} returning id, events, bytes
-    ), anew as materialized (
+    ), renewed as materialized (
       select *, ${NEW_ID} as new_id from old_group
     ), new_group as (
       insert into event_groups (id, created_at, events, bytes, repeats)
-      select new_id, now(), events, bytes, true from anew returning id
+      select new_id, now(), events, bytes, true from renewed returning id
     ), moved as (
-      update events set group_id = anew.new_id from anew where events.group_id = anew.id returning seq
+      update events set group_id = renewed.new_id from renewed where events.group_id = renewed.id returning seq
     )`;
 }
 

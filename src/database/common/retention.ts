@@ -4,8 +4,8 @@ import { queryBuilderOf, type Database } from '../database.ts';
 
 /*
  * Removal of rows past their retention, in batches. Ids of deliveries and groups begin with their time, and the `seq`
- * of events grows with it. So the primary keys alone find the oldest rows, without an index that would slow down every
- * delivery. For data erased inside rows, a mark stores the progress.
+ * of events grows with time. So the primary keys find the oldest rows, without an index that would slow down every
+ * delivery. If only parts of rows are erased, a mark stores the progress.
  */
 
 /**

@@ -78,14 +78,14 @@ export async function listSealedWithOtherKeys(
 export async function replaceSealed(
   database: Database,
   column: SealedColumn,
-  texts: readonly (SealedText & { anew: string })[],
+  texts: readonly (SealedText & { resealed: string })[],
 ): Promise<number> {
   const { table, column: name, id, key } = PLACES[column];
-  const of = (member: 'id' | 'key' | 'sealed' | 'anew') => texts.map((text) => text[member]);
+  const of = (member: 'id' | 'key' | 'sealed' | 'resealed') => texts.map((text) => text[member]);
   const { numAffectedRows } = await sql`
-    update ${sql.table(table)} set ${sql.ref(name)} = given.anew
-    from unnest(${of('id')}::uuid[], ${of('key')}::text[], ${of('sealed')}::text[], ${of('anew')}::text[])
-      as given (row_id, row_key, sealed, anew)
+    update ${sql.table(table)} set ${sql.ref(name)} = given.resealed
+    from unnest(${of('id')}::uuid[], ${of('key')}::text[], ${of('sealed')}::text[], ${of('resealed')}::text[])
+      as given (row_id, row_key, sealed, resealed)
     where ${sql.ref(id)} = given.row_id and ${key} = given.row_key and ${sql.ref(name)} = given.sealed
   `.execute(queryBuilderOf(database));
   return Number(numAffectedRows ?? 0);

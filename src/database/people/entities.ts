@@ -117,7 +117,7 @@ export const ApiKey = defineEntity({
     expires_at: p.datetime().nullable(),
     last_used_at: p.datetime().nullable(),
     revoked_at: p.datetime().nullable(),
-    /** The key that took this one's place when it was rotated. */
+    /** The key that replaced this key when it was rotated. */
     replaced_by: p.uuid().nullable(),
   },
 });

@@ -9,7 +9,7 @@ import { Session, User } from './entities.ts';
 
 export type SessionRow = InferEntity<typeof Session>;
 
-/** Condition on a session: it has not expired and was used lately. */
+/** Condition on a session: it has not expired and was used recently. */
 const isActive = sql<boolean>`sessions.expires_at > now()
   and sessions.last_seen_at > now() - ${`${SESSION_IDLE_MS} milliseconds`}::interval`;
 

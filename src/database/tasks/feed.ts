@@ -15,7 +15,7 @@ import { CHANNELS } from '../common/notifications.ts';
 /**
  * Writes a change and its events in one statement. Each new event gets the next `seq` of its run. Events with an
  * existing key are skipped, and a run that has ended never changes. A change without new events is a repeat after a
- * crash. It only ends a pause made in the Web UI and returns the `seq` of the first time, since the run may have
+ * crash. It only ends a pause made in the Web UI and returns the `seq` of the first write, since the run may have
  * continued. Listeners are notified at commit. Characters that PostgreSQL cannot store are removed: agents may send any
  * text. The result contains the `history` of the change.
  */
@@ -265,10 +265,10 @@ function keepingCompleted(steps: RunView['steps']) {
         where step ->> 'status' = 'completed' and step ->> 'id' <> all(${completed}::text[])
       )
       then (
-        select json_agg(coalesce(earlier.step, told.step) order by told.place)
-        from json_array_elements(${stepsJson}::json) with ordinality as told (step, place)
+        select json_agg(coalesce(earlier.step, reported.step) order by reported.position)
+        from json_array_elements(${stepsJson}::json) with ordinality as reported (step, position)
         left join json_array_elements(steps) as earlier (step)
-          on earlier.step ->> 'id' = told.step ->> 'id' and earlier.step ->> 'status' = 'completed'
+          on earlier.step ->> 'id' = reported.step ->> 'id' and earlier.step ->> 'status' = 'completed'
       )
       else ${stepsJson}::json end`;
 }

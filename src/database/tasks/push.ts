@@ -15,7 +15,7 @@ export type PushKey = { executionId: string; id: string };
 
 /** Types of the events that cause notifications. */
 const PUSHED = ['state.changed', 'run.ended'] as const;
-/** Events that are read at once. All but those that cause no notification are few. */
+/** Number of events that are read at once. A run has only few events that cause notifications. */
 const BATCH = 20;
 
 /**

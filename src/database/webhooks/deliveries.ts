@@ -153,7 +153,7 @@ export async function findDelivery(
   return row && ((await addScheduled(database, [row]))[0] ?? null);
 }
 
-/** Returns all attempts of a delivery, oldest first. */
+/** Returns the newest {@link MAX_LISTED_ATTEMPTS} attempts of a delivery, oldest first. */
 export async function listAttempts(database: Database, deliveryId: string): Promise<AttemptRow[]> {
   const newest = await database.em
     .fork()

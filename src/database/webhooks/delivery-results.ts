@@ -75,16 +75,16 @@ export async function recordResults(
 ): Promise<Recorded> {
   const db = queryBuilderOf(database) as unknown as Builder;
   if (results.every(({ succeeded, trigger }) => succeeded && trigger !== 'test')) {
-    const write = async (those: readonly AttemptResult[]) =>
-      (await retryOnDeadlock(() => runPrepared(database, resultsStatement(those).compile(db)))).rows;
+    const write = async (batch: readonly AttemptResult[]) =>
+      (await retryOnDeadlock(() => runPrepared(database, resultsStatement(batch).compile(db)))).rows;
     return { recorded: await writeAll(results, write), disabled: [] };
   }
   const all = db.transaction();
   return await retryOnDeadlock(() =>
     all.execute(async (transaction) => {
       const disabled = await countAttempts(transaction, results);
-      const write = async (those: readonly AttemptResult[]) =>
-        (await resultsStatement(those).execute(transaction)).rows;
+      const write = async (batch: readonly AttemptResult[]) =>
+        (await resultsStatement(batch).execute(transaction)).rows;
       const recorded = await writeAll(results, write);
       for (const { webhookId, at } of disabled) await notifyOfDisabling(transaction, webhookId, at);
       return { recorded, disabled };
@@ -93,8 +93,8 @@ export async function recordResults(
 }
 
 /**
- * Writes results with `write`. If another statement inserts the row of a new delivery after this one began, this one
- * neither inserts nor sees it. Then it is run again for that result.
+ * Writes results with `write`. If another statement inserts the row of a new delivery after this one began, this
+ * statement neither inserts nor sees the row. Then it is run again for that result.
  */
 async function writeAll(
   results: readonly AttemptResult[],
@@ -297,7 +297,7 @@ function resultsStatement(results: readonly AttemptResult[]) {
         r.response_ms
       from result r join done d on d.id = r.delivery_id
     )
-    select id, number, status, generation, failures, next_attempt_at, ${NOTIFIED} as told from done`;
+    select id, number, status, generation, failures, next_attempt_at, ${NOTIFIED} as notified from done`;
 }
 
 function byDelivery(rows: readonly Row[]): Map<string, RecordedResult> {

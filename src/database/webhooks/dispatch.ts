@@ -24,9 +24,9 @@ export type ClaimedEvents = { events: GroupEvent[]; isRepeat: boolean };
 
 /**
  * Claims groups for a workflow and returns their events in the order of arrival, without those whose payload is past its
- * retention. A group that another workflow has claimed is left out: it was started twice, and the other one sends it. So is
- * one that is done: its events may be in another group by now, which a statement that waited for the row would not see. One
- * that was started long ago may have been dispatched by a version that claims nothing.
+ * retention. Omits a group that another workflow has claimed: it was started twice, and the other workflow sends it. Also
+ * omits a group that is done: its events may be in another group by now, which a statement that waited for the row would not
+ * see. A group that was started long ago may have been dispatched by a previous version, which does not claim groups.
  */
 export async function claimGroups(
   database: Database,
@@ -98,7 +98,7 @@ export async function storeDeliveries(
     on conflict (id) do nothing
     returning id, webhook_id
     ), ${notificationCte('stored')}
-    select id, ${NOTIFIED} as told from stored
+    select id, ${NOTIFIED} as notified from stored
   `.compile(queryBuilderOf(database));
   const { rows, count } = await runPrepared(database, statement);
   if (count === planned.length) return new Set(pending.map(({ id }) => id));

@@ -24,10 +24,10 @@ export type NewEvent = {
 /** Requests that are stored together. No two of their events have the same workspace and id. */
 export type NewGroup = { id: string; now: Date; requests: readonly (readonly NewEvent[])[] };
 
-/** An event whose id existed already. `isSame`: with the same content. */
+/** An event whose id existed already. `isSame`: whether it has the same content. */
 export type KnownEvent = { request: number; workspaceId: string; id: string; isSame: boolean };
 
-/** Tries to store a group if other processes store the same ids at the same moment. */
+/** Maximum number of tries to store a group while other processes store the same ids. */
 const MAX_TRIES = 10;
 
 /**
@@ -128,7 +128,7 @@ export async function listUnstartedGroups(
   return found.rows;
 }
 
-/** Returns groups that are not done and started before a time, another one if no workflow has claimed them; oldest first. */
+/** Returns unfinished groups that started before `claimed`, or before `unclaimed` if no workflow has claimed them; oldest first. */
 export async function listUnfinishedGroups(
   database: Database,
   since: { unclaimed: Date; claimed: Date },

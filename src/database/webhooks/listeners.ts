@@ -5,8 +5,8 @@ import { queryBuilderOf, type Database } from '../database.ts';
 import { CHANNELS } from '../common/notifications.ts';
 
 /**
- * Until when a webhook certainly has a listener, in ISO 8601. Each heartbeat writes a later time, which also identifies
- * the listener: if the stored time is not the one it wrote last, another listener has replaced it.
+ * The time until which a webhook certainly has a listener, in ISO 8601. Each heartbeat writes a later time, which also
+ * identifies the listener: if the stored time is not the one that it wrote last, another listener has replaced it.
  */
 export type Until = string;
 

@@ -132,7 +132,7 @@ async function restartSchedules(
       from chosen where d.id = chosen.id
       returning d.id, d.webhook_id
     ), ${notificationCte('aside')}
-    select max(id::text) as last, ${NOTIFIED} as told from aside`;
+    select max(id::text) as last, ${NOTIFIED} as notified from aside`;
   const { rows } = await retryOnDeadlock(() => statement.execute(queryBuilderOf(database)));
   return rows[0]?.last ?? null;
 }

@@ -46,7 +46,7 @@ export async function claimRequests(
   return rows.map(({ request }) => request);
 }
 
-/** Releases claimed requests that were not handed over, for another listener. */
+/** Releases claimed requests that were not sent to their listener, for another listener. */
 export async function releaseRequests(
   database: Database,
   webhookId: string,

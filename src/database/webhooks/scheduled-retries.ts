@@ -6,8 +6,8 @@ import { queryBuilderOf, type Database } from '../database.ts';
 import { notifyDeliveryChanged } from './watched-webhooks.ts';
 
 /*
- * Manual retries for a later time. A row decides whether its retry is made: it waits, has started, or was cancelled. Its
- * workflow in Temporal is only the timer. Rows stay as long as their delivery.
+ * Manual retries for a later time. The state of the row (waiting, started or cancelled) decides whether the retry is made.
+ * Its workflow in Temporal is only the timer. Rows stay as long as their delivery.
  */
 
 /** A scheduled retry. `token` names its workflow. `attempts` were recorded when it was requested. */
@@ -68,7 +68,7 @@ export async function scheduleRetry(
   });
 }
 
-/** Reverts {@link scheduleRetry}, unless the retry was started, cancelled or replaced in between. */
+/** Reverts {@link scheduleRetry}, unless the retry was started, cancelled or replaced since. */
 export async function unscheduleRetry(
   database: Database,
   { deliveryId, token, replaced }: { deliveryId: string; token: string; replaced: string | null },
@@ -173,7 +173,7 @@ export async function listOverdueRetries(
   }));
 }
 
-/** Lets requests for one delivery take turns. */
+/** Serializes requests for one delivery. */
 async function lockDelivery(em: EntityManager, id: string): Promise<void> {
   await sql`select from deliveries where id = ${id}::uuid for no key update`.execute(em.getKysely());
 }

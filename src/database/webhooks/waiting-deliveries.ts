@@ -53,7 +53,7 @@ async function holdOrCancelBatch(
       from waiting where d.id = waiting.id
       returning d.id, d.webhook_id
     ), ${notificationCte('aside')}
-    select max(id::text) as last, ${NOTIFIED} as told from aside
+    select max(id::text) as last, ${NOTIFIED} as notified from aside
   `.execute(queryBuilderOf(database));
   return rows[0]?.last ?? null;
 }

@@ -21,7 +21,7 @@ export const WATCHED_MS = 90_000;
 
 /** Marks these webhooks as watched for {@link WATCHED_MS}, and deletes old marks. */
 export async function markWatched(database: Database, ids: readonly string[]): Promise<void> {
-  // In order, and without a wait for old marks, since several gateways may mark the same webhooks at once.
+  // In a fixed order, and without waiting for old marks, so that gateways that mark the same webhooks at once do not deadlock.
   const statement = sql`
     with past as (
       delete from watched_webhooks where webhook_id in (
@@ -36,11 +36,11 @@ export async function markWatched(database: Database, ids: readonly string[]): P
 }
 
 /**
- * Returns the common table expression `told`, which notifies of the deliveries in `changed`, another one with `id` and
+ * Returns the common table expression `notified`, which notifies of the deliveries in `changed`, another one with `id` and
  * `webhook_id`. PostgreSQL evaluates it only if the statement's result contains {@link NOTIFIED}.
  */
 export function notificationCte(changed: 'done' | 'stored' | 'aside'): RawBuilder<unknown> {
-  return sql.raw(`told as (
+  return sql.raw(`notified as (
       select pg_notify('${CHANNELS.deliveries}', changed.webhook_id || ' ' || case
         when count(*) > ${MAX_NAMED} then '${MANY_CHANGED}' else string_agg(changed.id::text, ',') end)
       from ${changed} changed join watched_webhooks watched
@@ -50,7 +50,7 @@ export function notificationCte(changed: 'done' | 'stored' | 'aside'): RawBuilde
 }
 
 /** Column that makes the statement send the notifications. */
-export const NOTIFIED = sql.raw('(select count(*) from told)');
+export const NOTIFIED = sql.raw('(select count(*) from notified)');
 
 /** Notifies in a transaction that a webhook, or many of its deliveries, changed. */
 export async function notifyWebhookChanged(em: EntityManager, webhookId: string): Promise<void> {

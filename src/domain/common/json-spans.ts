@@ -90,7 +90,7 @@ function writeList(text: string, from: number): Written {
 /** Returns whether a string between quotes is this name. It may contain escapes. */
 function isName(text: string, start: number, end: number, name: string): boolean {
   if (end - start - 2 === name.length && text.startsWith(name, start + 1)) return true;
-  // Cut out first: a search in the whole text would read on behind the name, once for each member.
+  // Sliced first: for each name, a search in the whole text would read on to the end of the text.
   const written = text.slice(start, end);
   return written.includes('\\') && JSON.parse(written) === name;
 }

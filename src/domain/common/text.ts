@@ -34,7 +34,7 @@ export function storable(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }
 
-/** How JSON writes what {@link storable} removes; or it is the text of such an escape. */
+/** Matches the JSON escapes of what {@link storable} changes, and text that looks like such an escape. */
 const SUSPECT = /\\u(0000|d[89a-f])/i;
 
 /** Returns a JSON value with all strings and field names {@link storable}; the same value if nothing has to change. */

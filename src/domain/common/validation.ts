@@ -42,8 +42,9 @@ function entry(
   message: string,
 ): ProblemEntry {
   const name = path.length === 0 ? `The ${where}` : `\`${path.map(String).join('.')}\``;
-  const place = where === 'body' ? { pointer: pointerTo(path) } : { parameter: path.map(String).join('.') };
-  return { ...place, code, message: `${name} ${message}.` };
+  const location =
+    where === 'body' ? { pointer: pointerTo(path) } : { parameter: path.map(String).join('.') };
+  return { ...location, code, message: `${name} ${message}.` };
 }
 
 function wordsFor(issue: Issue, value: unknown): [FieldProblem, string] {

@@ -22,16 +22,17 @@ export function hasBegunLast({ retryId, attempts, last }: CallbackProgress): boo
 }
 
 /**
- * Returns the time until the next attempt may begin, in milliseconds, 0 or less for now; null while an attempt is under
- * way.
+ * Returns the time until the next attempt may begin, in milliseconds, 0 or less for now; null while an attempt is in
+ * progress.
  */
 export function timeUntilDue({ last }: Pick<CallbackProgress, 'last'>, now: number): number | null {
-  const isUnderWay = last?.endedAt === null && now - last.attemptedAt.getTime() <= CALLBACK_ATTEMPT_EXPIRY_MS;
-  if (isUnderWay) return null;
+  const isInProgress =
+    last?.endedAt === null && now - last.attemptedAt.getTime() <= CALLBACK_ATTEMPT_EXPIRY_MS;
+  if (isInProgress) return null;
   return (last?.nextAttemptAt?.getTime() ?? now) - now;
 }
 
-/** What follows from the result of an attempt. `finalStatus` is null if the schedule has another attempt. */
+/** The consequence of an attempt. `finalStatus` is null if the schedule has another attempt. */
 export type CallbackVerdict = {
   finalStatus: 'delivered' | 'failed' | null;
   /** The wait before the next attempt, in milliseconds, and its time; null if there is none. */
@@ -39,7 +40,7 @@ export type CallbackVerdict = {
   nextAttemptAt: Date | null;
 };
 
-/** Returns what follows from attempt number `number` (counted from 1). A manual retry is a single attempt. */
+/** Returns the consequence of attempt number `number` (counted from 1). A manual retry is a single attempt. */
 export function verdictOfAttempt(
   { number, retryId }: { number: number; retryId: string | null },
   isSuccess: boolean,

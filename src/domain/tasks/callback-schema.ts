@@ -8,7 +8,7 @@ export const callbackSchema = z.looseObject({
   duration_ms: z.int(),
   started_at: z.iso.datetime(),
   completed_at: z.iso.datetime(),
-  output: z.looseObject({}).describe('Empty where the run ended before it had a plan'),
+  output: z.looseObject({}).describe('Empty if the run ended before it had a plan'),
   errors: z.array(
     z.looseObject({
       code: z.string(),

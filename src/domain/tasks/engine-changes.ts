@@ -94,10 +94,10 @@ export function applyEngineEnd(
  * Returns the change for a run that ended by itself, as its workflow reports it, if the stored row does not contain
  * that end.
  */
-export function applyWorkflowEnd(stored: RunView, said: RunView): UnrecordedChange {
-  const { last_seq: _, ...view } = said;
-  const at = said.completed_at ?? new Date(0).toISOString();
-  const { state, duration_ms, errors, escalation } = said;
+export function applyWorkflowEnd(stored: RunView, reported: RunView): UnrecordedChange {
+  const { last_seq: _, ...view } = reported;
+  const at = reported.completed_at ?? new Date(0).toISOString();
+  const { state, duration_ms, errors, escalation } = reported;
   return {
     view,
     entries: [

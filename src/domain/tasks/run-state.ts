@@ -52,7 +52,7 @@ export type RecordedRun = { view: RunView; plan: Plan | null; memory: RunMemory 
 /** Pauses made in the Web UI that a run remembers, to recognise a repeated signal. */
 const REMEMBERED_ENGINE_PAUSES = 100;
 
-/** A worker that was away may find thousands of requests to pause and continue. */
+/** Maximum of unrecorded events. After an outage, a worker may receive thousands of requests to pause and continue. */
 const MAX_UNRECORDED_EVENTS = 20;
 
 const TRIGGER_OF_END: Readonly<Record<TerminalState, TransitionTrigger>> = {
@@ -65,7 +65,7 @@ const TRIGGER_OF_END: Readonly<Record<TerminalState, TransitionTrigger>> = {
 /**
  * The state of one run and its unrecorded events. Contains every rule about which change may follow which. It does no
  * I/O and reads no clock: each method gets the time in milliseconds since 1970. A method whose change is not allowed,
- * or has been made already, adds no events.
+ * or was made before, adds no events.
  */
 export class RunState {
   #view: Omit<RunView, 'last_seq'>;
@@ -136,7 +136,7 @@ export class RunState {
 
   /**
    * Returns the events since the last call and the view they lead to; null if there are none. If more than {@link
-   * MAX_UNRECORDED_EVENTS} wait, pauses that were continued in between are left out.
+   * MAX_UNRECORDED_EVENTS} wait, pauses that have already been continued are omitted.
    */
   takeChange(): { view: Omit<RunView, 'last_seq'>; entries: FeedEntry[]; plan?: StoredPlan } | null {
     if (this.#entries.length === 0) return null;

@@ -29,8 +29,8 @@ export function isStillDue(planned: PlannedFor, current: DeliveryProgress): bool
 }
 
 /**
- * Returns the number of attempts at the time of a request that does not say it, since a previous version made it. The
- * time of the request is in its token, a UUID of version 7. `changedAt` is when the delivery changed last.
+ * Returns the number of attempts at the time of a request. Only for requests of a previous version, which do not contain
+ * this number. The time of the request is in its token, a UUID of version 7. `changedAt` is when the delivery changed last.
  */
 export function countAttemptsAtRequest(attempts: number, changedAt: Date, token: string): number {
   const requestedAt = Number.parseInt(token.slice(0, 13).replace('-', ''), 16);

@@ -18,7 +18,7 @@ const MAX_TRIES = 2;
 /** A draft as JSON, or what is wrong with the response. `text` is the text of the model. */
 type DraftResult = { draft: unknown; text: string } | { fault: string; text: string };
 
-/** Has a model write the steps of a run, within the team of the task type. */
+/** Lets a model write the steps of a run, within the team of the task type. */
 export async function agentPlan(planningInput: PlanningInput): Promise<AgentPlanOutcome> {
   const timer = new WorkTimer(planningInput.executionId, null);
   const brief = await openPlanning(planningInput);
@@ -59,7 +59,7 @@ async function plan(
   }
 }
 
-/** @throws ActivityFailure where the model could not be asked */
+/** @throws ActivityFailure if the model could not be called */
 async function askForDraft(
   { executionId }: PlanningInput,
   brief: PlanBrief,

@@ -12,7 +12,7 @@ import type { Session } from './session.ts';
 /** The answers of the tools, or the reason why the agent handed the run to a person. */
 export type Answers = { message: ToolModelMessage } | { escalated: string };
 
-type KeyedCall = { call: ToolCall; place: CallKey };
+type KeyedCall = { call: ToolCall; key: CallKey };
 
 /**
  * Makes the calls of one turn concurrently. A tool that fails is an answer to the agent like any other. Calls that ask
@@ -23,14 +23,14 @@ export async function answerCalls(
   calls: readonly ToolCall[],
   timer: WorkTimer,
 ): Promise<Answers> {
-  const placed = calls.map((call) => ({ call, place: session.nextCallKey() }));
-  const escalated = await escalationAmong(session, placed);
+  const keyed = calls.map((call) => ({ call, key: session.nextCallKey() }));
+  const escalated = await escalationAmong(session, keyed);
   if (escalated !== null) return { escalated };
   const answers = new Map<ToolCall, ToolAnswer>();
-  const answer = async ({ call, place }: KeyedCall) => {
-    answers.set(call, await answerTo(session, call, place));
+  const answer = async ({ call, key }: KeyedCall) => {
+    answers.set(call, await answerTo(session, call, key));
   };
-  const allowed = placed.slice(0, MAX_CALLS_PER_TURN);
+  const allowed = keyed.slice(0, MAX_CALLS_PER_TURN);
   for (const one of allowed.filter(asksPeople)) await answer(one);
   await timer.unpaused();
   await Promise.all(allowed.filter((one) => !asksPeople(one)).map(answer));
@@ -53,34 +53,34 @@ function resultOf({ id, name }: ToolCall, { text, is_error }: ToolAnswer): ToolR
 /**
  * Returns the reason of the first call that hands the run to a person, or null. If there is one, no other call is made.
  */
-async function escalationAmong(session: Session, placed: readonly KeyedCall[]): Promise<string | null> {
-  for (const { call, place } of placed) {
+async function escalationAmong(session: Session, keyed: readonly KeyedCall[]): Promise<string | null> {
+  for (const { call, key } of keyed) {
     const reason = reasonToEscalate(session, call);
     if (reason === null) continue;
-    await recordOwnCall(session, call, place, { text: 'a person takes over', is_error: false });
+    await recordOwnCall(session, call, key, { text: 'a person takes over', is_error: false });
     return reason;
   }
   return null;
 }
 
-async function answerTo(session: Session, call: ToolCall, place: CallKey): Promise<ToolAnswer> {
+async function answerTo(session: Session, call: ToolCall, key: CallKey): Promise<ToolAnswer> {
   const described = session.opened.tools.find(({ name }) => name === call.name);
   if (call.fault !== null || !described) {
     const answer = fault(call.fault ?? `you have no tool ${truncate(call.name, 100)}`);
-    await recordOwnCall(session, call, place, answer);
+    await recordOwnCall(session, call, key, answer);
     return answer;
   }
   if (described.server === null) {
     const own = Object.hasOwn(ownTools, call.name) ? ownTools[call.name] : undefined;
-    if (own) return await own(session, call.input, place);
+    if (own) return await own(session, call.input, key);
     const answer = fault(`${call.name} is not available`);
-    await recordOwnCall(session, call, place, answer);
+    await recordOwnCall(session, call, key, answer);
     return answer;
   }
-  return await callTool(session, call, place);
+  return await callTool(session, call, key);
 }
 
-async function callTool(session: Session, call: ToolCall, place: CallKey): Promise<ToolAnswer> {
+async function callTool(session: Session, call: ToolCall, key: CallKey): Promise<ToolAnswer> {
   const { step } = session.work;
   const tools = proxyActivities<ToolActivities>({
     summary: `${step.name} · ${step.agent} · ${call.name}`,
@@ -90,7 +90,7 @@ async function callTool(session: Session, call: ToolCall, place: CallKey): Promi
     retry: { initialInterval: '500 ms', maximumInterval: '10 s', maximumAttempts: 5 },
   });
   try {
-    return await tools.callTool({ agent: step.agent, place, name: call.name, input: call.input });
+    return await tools.callTool({ agent: step.agent, place: key, name: call.name, input: call.input });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return fault(`the tool could not be called: ${error.cause?.message ?? error.message}`);

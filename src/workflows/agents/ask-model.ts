@@ -39,10 +39,10 @@ const CALL_POLICY = {
 export async function askModel(session: Session): Promise<Turn> {
   const { brief, tools } = session.opened;
   const { step } = session.work;
-  const place = session.nextCallKey();
+  const key = session.nextCallKey();
   session.modelCalls += 1;
   const callContext: ModelCallContext = {
-    place,
+    place: key,
     step: { name: step.name, agent: step.agent },
     callTimeMs: brief.callTimeMs,
     isTold: true,
@@ -73,27 +73,27 @@ export function modelFor(name: string, summary: string) {
 
 /** Returns how a step ends if its model could not be called. */
 export function outcomeOf({ cause, message }: ActivityFailure): StepOutcome {
-  const said = cause?.message ?? message;
+  const reason = cause?.message ?? message;
   const isRefused = cause instanceof ApplicationFailure && cause.type === MODEL_FAILURES.refused;
-  return isRefused ? { kind: 'unrecoverable', message: said } : { kind: 'failed', message: said };
+  return isRefused ? { kind: 'unrecoverable', message: reason } : { kind: 'failed', message: reason };
 }
 
 type Result = Pick<Awaited<ReturnType<typeof generateText<ToolSet>>>, 'text' | 'toolCalls' | 'finishReason'>;
 
 function turnOf({ text, toolCalls, finishReason }: Result, model: string): Turn {
   if (toolCalls.length > 0) return { kind: 'calls', calls: toolCalls.map(callOf) };
-  const said = text.trim();
+  const answer = text.trim();
   if (finishReason === 'content-filter') {
     return broken({
       kind: 'unrecoverable',
-      message: `${model} refused to answer${said ? `: ${truncate(said, 500)}` : ''}`,
+      message: `${model} refused to answer${answer ? `: ${truncate(answer, 500)}` : ''}`,
     });
   }
   if (finishReason === 'length') {
     return broken({ kind: 'failed', message: `${model} reached its maximum answer length` });
   }
-  if (said === '') return broken({ kind: 'failed', message: `${model} returned an empty answer` });
-  return { kind: 'answered', text: said };
+  if (answer === '') return broken({ kind: 'failed', message: `${model} returned an empty answer` });
+  return { kind: 'answered', text: answer };
 }
 
 function broken(outcome: StepOutcome): Turn {

@@ -13,11 +13,11 @@ const { noteOwnCall } = proxyActivities<StepActivities>({
 export async function recordOwnCall(
   { work: { step } }: Session,
   { name, input }: { name: string; input: unknown },
-  place: CallKey,
+  key: CallKey,
   { text, is_error }: Pick<ToolAnswer, 'text' | 'is_error'>,
   progress: OwnCall['progress'] | null = null,
 ): Promise<void> {
   const by = { name: step.name, agent: step.agent };
-  const call = { place, step: by, name: truncate(name, 200), input, answer: { text, is_error } };
+  const call = { place: key, step: by, name: truncate(name, 200), input, answer: { text, is_error } };
   await noteOwnCall(progress ? { ...call, progress } : call);
 }

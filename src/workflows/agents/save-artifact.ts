@@ -13,16 +13,12 @@ const { saveArtifact } = proxyActivities<ArtifactActivities>({
  * Stores a document of the agent. The record of the call contains only its length, since the document is stored
  * already.
  */
-export async function saveArtifactTool(
-  session: Session,
-  input: unknown,
-  place: CallKey,
-): Promise<ToolAnswer> {
+export async function saveArtifactTool(session: Session, input: unknown, key: CallKey): Promise<ToolAnswer> {
   const { step } = session.work;
   const options = { summary: `${step.name} · ${step.agent} · document` };
-  const saved = await saveArtifact.executeWithOptions(options, [{ place, agent: step.agent, input }]);
+  const saved = await saveArtifact.executeWithOptions(options, [{ place: key, agent: step.agent, input }]);
   if (saved.artifact) session.recordArtifact(saved.artifact);
-  await recordOwnCall(session, { name: 'save_artifact', input: withoutContent(input) }, place, saved.answer);
+  await recordOwnCall(session, { name: 'save_artifact', input: withoutContent(input) }, key, saved.answer);
   return saved.answer;
 }
 

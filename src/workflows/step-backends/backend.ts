@@ -27,11 +27,11 @@ export type StepBackend = {
    */
   work(work: StepWork, dependencies: Dependencies): Promise<StepOutcome>;
   /**
-   * For very short work: one local activity records the pending change of the run and does the work. Used only for a
+   * For short work: one local activity records the pending change of the run and does the work. Used only for a
    * step that runs alone. If two local activities run concurrently, a replay may resolve both in one activation where
    * the first execution used two, and the commands that follow would get other numbers.
    */
-  brief?: {
+  short?: {
     fits(work: StepWork): boolean;
     /** Returns how long the work takes, in milliseconds. */
     ms(work: StepWork): number;

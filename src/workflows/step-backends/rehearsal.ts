@@ -16,7 +16,7 @@ import type { StepBackend, Dependencies } from './backend.ts';
  * A simulated step shorter than this, in milliseconds, runs in the worker of the workflow, without a task queue. It
  * must stay well below the workflow task's time limit of 10 s.
  */
-const BRIEF_MS = 250;
+const SHORT_MS = 250;
 
 const { rehearseBriefly } = proxyLocalActivities<RehearsalActivities>({
   startToCloseTimeout: '10 s',
@@ -51,14 +51,15 @@ export const rehearsalBackend: StepBackend = {
       return { kind: 'failed', message: error.cause?.message ?? 'the simulation was interrupted' };
     }
   },
-  brief: {
-    fits: (work) => !asksPerson(work) && briefMsOf(work) < Math.min(BRIEF_MS, work.step.time_limit_ms),
-    ms: briefMsOf,
+  short: {
+    fits: (work) => !asksPerson(work) && durationOf(work) < Math.min(SHORT_MS, work.step.time_limit_ms),
+    ms: durationOf,
     work: rehearseBriefly,
   },
 };
 
-function briefMsOf({ rehearsal }: StepWork): number {
+/** Returns the scripted duration of a step, in milliseconds. */
+function durationOf({ rehearsal }: StepWork): number {
   return rehearsal?.step_ms ?? 0;
 }
 

@@ -45,7 +45,7 @@ export const a2aBackend: StepBackend = {
       }
       const { by, reason } = await dependencies.ask(asked.text, asked);
       await until(() => !dependencies.isPaused());
-      answer = { task: asked.task, text: reason ?? `${by} says: go on.` };
+      answer = { task: asked.task, text: reason ?? `${by} continued the run without an answer.` };
     }
   },
 };

@@ -30,7 +30,7 @@ export function Documents({ run }: { run: Run }) {
       {data.map(({ name, media_type, size, step, agent, created_at, url }) => (
         <tr key={name}>
           <td>
-            {/* The address that is answered may be another name of this one. */}
+            {/* The URL contains the host of BASE_URL, which may differ from the host of this page. */}
             <a href={new URL(url).pathname} download={name}>
               {name}
             </a>

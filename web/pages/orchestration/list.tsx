@@ -83,7 +83,7 @@ export function RunList() {
   );
 }
 
-/** Keeps the place of the panel of a run that the address opens, until its code has arrived. */
+/** Reserves the space of the panel of a run that the address opens, until its code has arrived. */
 function PanelSpace() {
   return <div data-side-panel hidden />;
 }

@@ -66,7 +66,7 @@ function firstTab(run: Run): Tab {
   return run.state === 'completed' ? 'output' : 'messages';
 }
 
-/** Shows that there is nothing, and whether it can still come. */
+/** Shows that there is nothing: with "yet" while the run is in progress. */
 function noneOf(things: string, { state }: Run) {
   return <Text c="dimmed">{`No ${things}${isTerminal(state) ? '' : ' yet'}`}</Text>;
 }

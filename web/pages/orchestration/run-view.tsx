@@ -15,7 +15,7 @@ import { RunTimeline } from './timeline.tsx';
 
 /** The run is refetched at most this often. */
 const MIN_REFRESH_INTERVAL_MS = 250;
-/** Changes that are not in the feed are found by this refresh. */
+/** Interval of the refresh that finds changes which are not in the feed. */
 const REFRESH_MS = 5_000;
 
 /** Everything about one run, live. */

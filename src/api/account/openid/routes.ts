@@ -59,11 +59,12 @@ function begin(deps: Dependencies): Route {
     responses: FOUND,
     handle: async ({ query: { to } }) =>
       await guarded(deps, to, async () => {
-        const place = safeReturnPath(to);
-        if (!deps.openId) return toSignIn(deps, 'openid_off', place);
+        const returnPath = safeReturnPath(to);
+        if (!deps.openId) return toSignIn(deps, 'openid_off', returnPath);
         const { url, secrets } = await deps.openId.provider.begin();
         const until = deps.clock().getTime() + OPENID_SIGN_IN_MS;
-        const cookie = pendingSignInCookie(deps.baseUrl, deps.sealing, { ...secrets, place, until });
+        const pending = { ...secrets, place: returnPath, until };
+        const cookie = pendingSignInCookie(deps.baseUrl, deps.sealing, pending);
         return { status: 302, headers: { Location: url, 'Set-Cookie': cookie } };
       }),
   });
@@ -103,18 +104,18 @@ type Attempt = NonNullable<ReturnType<typeof findPendingSignIn>>;
 async function redeem(
   deps: Dependencies,
   query: Record<string, unknown>,
-  { place, ...secrets }: Attempt,
+  { place: returnPath, ...secrets }: Attempt,
   request: { headers: IncomingHttpHeaders; address: string },
 ): Promise<RouteResponse> {
-  if (!deps.openId) return toSignIn(deps, 'openid_off', place);
+  if (!deps.openId) return toSignIn(deps, 'openid_off', returnPath);
   const { provider, joining } = deps.openId;
   const given = Object.entries(query).filter(([, value]) => typeof value === 'string') as [string, string][];
   const person = await provider.finish(new URLSearchParams(given), secrets);
   const { plan: session, cookie } = planSession(deps, request);
   const visitor = visitorOf(person);
   const done = await signInByOpenId(deps.database, { person: visitor, joining, session, now: session.now });
-  if (typeof done === 'string') return toSignIn(deps, done, place);
-  return { status: 302, headers: { Location: deps.baseUrl + place, 'Set-Cookie': cookie } };
+  if (typeof done === 'string') return toSignIn(deps, done, returnPath);
+  return { status: 302, headers: { Location: deps.baseUrl + returnPath, 'Set-Cookie': cookie } };
 }
 
 /** Runs the work. A known failure is logged and redirects to the sign-in page. */
@@ -138,8 +139,8 @@ function problemOf(error: unknown): SignInProblem | null {
   return isDatabaseOutage(error) ? 'unavailable' : null;
 }
 
-function toSignIn({ baseUrl }: Dependencies, problem: SignInProblem, place: string): RouteResponse {
-  const search = new URLSearchParams({ problem, ...(place === '/' ? {} : { to: place }) });
+function toSignIn({ baseUrl }: Dependencies, problem: SignInProblem, returnPath: string): RouteResponse {
+  const search = new URLSearchParams({ problem, ...(returnPath === '/' ? {} : { to: returnPath }) });
   return { status: 302, headers: { Location: `${baseUrl}/sign-in?${search.toString()}` } };
 }
 

@@ -28,13 +28,13 @@ export function createPasswordAttempts(clock: () => Date) {
      */
     async verify({ email, address }: Attempt, check: () => Promise<boolean>): Promise<boolean> {
       const account = accountOf(email);
-      const place = `${account} ${address}`;
+      const accountAndAddress = `${account} ${address}`;
       // Counted before the check, so that concurrent attempts cannot bypass the limits.
-      take(fromAddress, place);
+      take(fromAddress, accountAndAddress);
       take(inAll, account);
       const isRight = await check();
       if (isRight) {
-        fromAddress.refill(place);
+        fromAddress.refill(accountAndAddress);
         inAll.refund(account);
       }
       return isRight;

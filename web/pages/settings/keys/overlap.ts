@@ -6,5 +6,5 @@ export function overlapHoursOf(given: number | string): number | null {
   return Number.isInteger(hours) && hours >= 0 && hours <= MAX_KEY_OVERLAP_HOURS ? hours : null;
 }
 
-/** What an invalid overlap must be. */
+/** The message about an invalid overlap. */
 export const OVERLAP_ERROR = `Enter whole hours from 0 to ${MAX_KEY_OVERLAP_HOURS}. With 0, the old key stops working immediately.`;

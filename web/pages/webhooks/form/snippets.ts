@@ -11,7 +11,7 @@ export type Snippet = { language: string; check: string; whole: string };
 export const SNIPPETS: readonly Snippet[] = [
   {
     language: 'TypeScript',
-    check: between(typescriptReceiver, '/** While a secret is being rotated', 'function eventIn'),
+    check: between(typescriptReceiver, '/** During the rotation of a secret', 'function eventIn'),
     whole: typescriptReceiver,
   },
   {
@@ -21,7 +21,7 @@ export const SNIPPETS: readonly Snippet[] = [
   },
   {
     language: 'Go',
-    check: between(goReceiver, '// isGenuine looks', '// receive answers'),
+    check: between(goReceiver, '// isGenuine checks', '// receive returns'),
     whole: goReceiver,
   },
 ];

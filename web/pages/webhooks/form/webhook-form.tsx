@@ -29,7 +29,7 @@ type FormProps = {
   /** Resolves or rejects when the request has ended. */
   onSave: (request: SaveRequest) => Promise<unknown>;
   pending: boolean;
-  /** Why the last saving was refused. */
+  /** The error of the last request. */
   error: unknown;
 };
 

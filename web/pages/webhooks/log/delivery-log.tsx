@@ -21,7 +21,7 @@ const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhook
 
 /** While the channel is unavailable. */
 const POLL_MS = 3_000;
-/** Logs with more loaded pages are not polled: their reader is looking at older deliveries. */
+/** Logs with more loaded pages are not polled, because their reader is reading older deliveries. */
 const MAX_REFRESHED_PAGES = 2;
 
 type LogProps = {

@@ -15,7 +15,7 @@ const LAST_WAIT_MS = 15_000;
 const BATCH_MS = 250;
 /** The webhook and its statistics are refetched at most this often. */
 const SUMMARY_REFRESH_MS = 1_500;
-/** Filtered logs with more loaded pages are not refetched: their reader is looking at older deliveries. */
+/** Filtered logs with more loaded pages are not refetched, because their reader is reading older deliveries. */
 const MAX_REFRESHED_PAGES = 2;
 
 /**
