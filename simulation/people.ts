@@ -94,13 +94,15 @@ export function createPeople({ clock, tables, store, control, newId, trace }: De
       });
       const row = rows[index % Math.max(1, rows.length)];
       if (!row) return;
-      const { id: deliveryId, attempts_count: attempts } = row;
+      const { id: deliveryId, webhook_id: webhookId, attempts_count: attempts } = row;
       trace(`a retry of ${deliveryId} is requested`);
-      const input = { deliveryId, trigger: 'manual', token: newId('retry'), attempts } as const;
-      if (inMs === null) return await startTwice(() => control.attempt(input));
-      const at = new Date(clock.now() + inMs);
-      await store.scheduleRetry({ deliveryId, token: input.token, at, attempts });
-      await startTwice(() => control.attempt({ ...input, scheduled: true }, inMs));
+      const retry = { deliveryId, token: newId('retry'), attempts };
+      if (inMs === null) {
+        await store.requestManualRetry(retry, webhookId);
+        return await control.makeManualRetries(webhookId);
+      }
+      await store.scheduleRetry({ ...retry, at: new Date(clock.now() + inMs) });
+      await startTwice(() => control.attempt({ ...retry, trigger: 'manual', scheduled: true }, inMs));
     },
   };
 }

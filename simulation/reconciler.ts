@@ -3,6 +3,7 @@ import {
   holdOrCancelLeftovers,
   regroupStuckEvents,
   restartBacklogs,
+  startForgottenManualRetries,
   startOverdueRetries,
   startUnstartedGroups,
   startUnstartedRetries,
@@ -14,7 +15,13 @@ import type { Clock, Process } from './world/clock.ts';
 type Dependencies = DeliveryDependencies & { engine: Pick<Engine, 'hasOpenDispatch'> };
 
 const PARTS = [startUnstartedGroups, startUnstartedRetries];
-const SWEEP_PARTS = [regroupStuckEvents, holdOrCancelLeftovers, restartBacklogs, startOverdueRetries];
+const SWEEP_PARTS = [
+  regroupStuckEvents,
+  holdOrCancelLeftovers,
+  restartBacklogs,
+  startForgottenManualRetries,
+  startOverdueRetries,
+];
 
 /** Time between two turns, and between two sweeps, in milliseconds. */
 const EVERY_MS = 1_000;

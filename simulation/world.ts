@@ -207,13 +207,15 @@ function createWorld(story: Story, clock: ReturnType<typeof createClock>) {
 }
 
 /** Returns what waits in the tables, in words; empty if nothing does. */
-function leftIn({ groups, deliveries, retries }: Tables): string {
+function leftIn({ groups, deliveries, retries, manualRetries }: Tables): string {
   const left: string[] = [];
   for (const { id, done_at: doneAt } of groups.values()) if (doneAt === null) left.push(`group ${id}`);
   for (const { id, status } of deliveries.values())
     if (status === 'pending' || status === 'retrying') left.push(`${status} ${id}`);
   for (const { token, started_at: startedAt, cancelled_at: cancelledAt } of retries.values())
     if (startedAt === null && cancelledAt === null) left.push(`retry ${token}`);
+  for (const { token, ended_at: endedAt } of manualRetries.values())
+    if (endedAt === null) left.push(`manual retry ${token}`);
   return left.join(', ');
 }
 

@@ -7,7 +7,7 @@ import {
 import { ActivityFailure, RetryState } from '@temporalio/common';
 import { DISPATCH_EVENTS_WORKFLOW, NOTIFY_ADMINS_WORKFLOW } from '../../src/temporal/delivery-messages.ts';
 import { dispatchEvents } from '../../src/workflows/dispatch-events.ts';
-import { endpointBacklog } from '../../src/workflows/endpoint-backlog.ts';
+import { endpointBacklog, manualRetries } from '../../src/workflows/endpoint-backlog.ts';
 import { webhookAttempt, webhookDelivery } from '../../src/workflows/webhook-delivery.ts';
 import type { Clock } from '../world/clock.ts';
 import type { Faults } from '../world/faults.ts';
@@ -31,6 +31,7 @@ type WorkflowFunction = (input: never) => Promise<unknown>;
 const WORKFLOWS: Record<string, WorkflowFunction> = {
   dispatchEvents,
   endpointBacklog,
+  manualRetries,
   webhookAttempt,
   webhookDelivery,
   // Mails are not simulated.

@@ -10,6 +10,7 @@ export const GUARANTEES = {
   held: 'Held deliveries stay held until someone recovers them',
   success: 'After a successful attempt, the schedule sends nothing more',
   log: 'The log contains no attempt that was not made',
+  manual: 'A manual retry with the response 202 makes one attempt, or the delivery says why not',
   turns: 'A delivery worker takes turns among workspaces, and among the webhooks of a workspace.',
 } as const;
 

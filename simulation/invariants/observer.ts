@@ -1,5 +1,5 @@
 import type { AttemptResult } from '../../src/database/webhooks/delivery-results.ts';
-import type { DeliveryStatus } from '../../src/domain/webhooks/delivery.ts';
+import { UNMADE_RETRY, type DeliveryStatus } from '../../src/domain/webhooks/delivery.ts';
 import type { Commit } from '../store/memory-store.ts';
 import type { DeliveryRow, Tables } from '../store/tables.ts';
 import type { Clock } from '../world/clock.ts';
@@ -23,6 +23,9 @@ const FORBIDS: Partial<Record<DeliveryStatus, Guarantee>> = {
 const ATTEMPTS = 6;
 /** How much too early a retry may begin, in milliseconds. */
 const NEAR_MS = 1_000;
+
+/** Statuses of deliveries whose manual retry is made, or says why not. */
+const UNSETTLED: ReadonlySet<DeliveryStatus> = new Set(['retrying', 'failed', 'skipped']);
 
 /** Statuses that a delivery may leave, and the steps that may change them. */
 const LEAVES_HELD = new Set(['recover', 'recordResults', 'holdOrCancelWaiting']);
@@ -112,6 +115,17 @@ export function createObserver({ clock, tables, slackMs, isCalm, report }: Depen
     }
   }
 
+  /** An ended manual retry was made, or is settled. The reason of one that was not made may be replaced by a later one. */
+  function checkEnded(tokens: readonly string[]): void {
+    for (const token of tokens) {
+      const made = tables.attempts.filter((attempt) => attempt.token === token).length;
+      const row = tables.deliveries.get(tables.manualRetries.get(token)?.delivery_id ?? '');
+      const isUnmade = row && UNSETTLED.has(row.status) && !row.reason?.includes(UNMADE_RETRY);
+      if (made === 0 && isUnmade) report('manual', `a retry of ${row.id} has ended without an attempt`);
+      if (made > 1 && isCalm) report('manual', `${made} attempts were made for one retry of ${row?.id}`);
+    }
+  }
+
   return {
     /** Runs the step of a transaction and compares before and after. */
     around({ name, given, by }: Omit<Commit, 'result'>, step: () => unknown): unknown {
@@ -126,6 +140,7 @@ export function createObserver({ clock, tables, slackMs, isCalm, report }: Depen
         streaks.onResults(results, by);
         checkLog(results);
       }
+      if (name === 'endManualRetries') checkEnded(given[0] as readonly string[]);
       return result;
     },
 

@@ -1,7 +1,9 @@
+import type { ManualRetry } from '../../src/database/webhooks/manual-retries.ts';
 import type { GroupEvent } from '../../src/database/webhooks/dispatch.ts';
 import { createDeliverySteps } from './deliveries.ts';
 import { createGroupSteps } from './groups.ts';
 import { createResultSteps } from './results.ts';
+import { createManualRetrySteps } from './manual-retries.ts';
 import { createRetrySteps, isWaiting } from './retries.ts';
 import { deliveriesWhere, webhookOf, type Steps, type Tables } from './tables.ts';
 
@@ -15,6 +17,7 @@ export function createLedger(tables: Tables): Ledger {
     ...createDeliverySteps(tables),
     ...createGroupSteps(tables),
     ...createRetrySteps(tables),
+    ...createManualRetrySteps(tables),
     ...createPeopleSteps(tables),
   };
 }
@@ -82,6 +85,15 @@ function createPeopleSteps(tables: Tables) {
         Object.assign(row, { ...start, retry_started: false, generation, updated_at: tables.now() });
       }
       return chosen.length;
+    },
+
+    /** Stores a manual retry. Does nothing if its token is known. */
+    requestManualRetry({ deliveryId, token, attempts }: ManualRetry, webhookId: string): void {
+      const { manualRetries } = tables;
+      if (manualRetries.has(token)) return;
+      const own = { token, delivery_id: deliveryId, webhook_id: webhookId, attempts };
+      const seq = manualRetries.size + 1;
+      manualRetries.set(token, { ...own, seq, requested_at: tables.now(), ended_at: null });
     },
 
     /** Schedules a manual retry instead of the one that waits. */

@@ -19,11 +19,12 @@ export function createResultSteps(tables: Tables): Pick<Steps, 'recordResults' |
         if (!row) continue;
         move(tables, row, result);
         recorded.set(row.id, stateOf(row, row.attempts_count));
-        const { trigger, attempted_at, succeeded } = result;
+        const { trigger, token, attempted_at, succeeded } = result;
         tables.attempts.push({
           delivery_id: row.id,
           number: row.attempts_count,
           trigger,
+          token,
           attempted_at,
           succeeded,
         });
@@ -33,9 +34,13 @@ export function createResultSteps(tables: Tables): Pick<Steps, 'recordResults' |
 
     findRecordedResults(results) {
       const found = new Map<string, RecordedResult>();
-      for (const { delivery_id: id, attempted_at: at, trigger } of results) {
+      for (const { delivery_id: id, attempted_at: at, trigger, token } of results) {
         const attempt = tables.attempts.find(
-          (one) => one.delivery_id === id && one.attempted_at === at && one.trigger === trigger,
+          (one) =>
+            one.delivery_id === id &&
+            one.attempted_at === at &&
+            one.trigger === trigger &&
+            one.token === token,
         );
         const row = tables.deliveries.get(id);
         if (attempt && row) found.set(id, stateOf(row, attempt.number));

@@ -34,6 +34,7 @@ export type AttemptRow = {
   delivery_id: string;
   number: number;
   trigger: AttemptTrigger;
+  token: string | null;
   attempted_at: string;
   succeeded: boolean;
 };
@@ -47,6 +48,16 @@ export type RetryRow = {
   cancelled_at: Date | null;
 };
 
+export type ManualRetryRow = {
+  token: string;
+  delivery_id: string;
+  webhook_id: string;
+  seq: number;
+  attempts: number;
+  requested_at: Date;
+  ended_at: Date | null;
+};
+
 export type Tables = {
   webhooks: Map<string, WebhookTarget>;
   groups: Map<string, GroupRow>;
@@ -54,6 +65,7 @@ export type Tables = {
   deliveries: Map<string, DeliveryRow>;
   attempts: AttemptRow[];
   retries: Map<string, RetryRow>;
+  manualRetries: Map<string, ManualRetryRow>;
   now: () => Date;
   newId: () => string;
 };
@@ -66,6 +78,7 @@ export function createTables(now: () => Date, newId: () => string): Tables {
     deliveries: new Map(),
     attempts: [],
     retries: new Map(),
+    manualRetries: new Map(),
     now,
     newId,
   };

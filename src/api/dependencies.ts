@@ -66,6 +66,8 @@ export type Dependencies = {
   batcher: Batcher;
   /** Starts the workflows of accepted runs. */
   runStarter: Pick<Starter<RunToStart>, 'add'>;
+  /** Starts the manual retries of webhooks, by their ids. */
+  retryStarter: Pick<Starter<string>, 'add'>;
   admission: Admission;
   /** Source addresses of callbacks and deliveries, as ranges of one address each. */
   sourceAddresses: readonly string[];

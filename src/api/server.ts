@@ -35,6 +35,7 @@ import { answerRefusedRequests } from './http/refused-requests.ts';
 import { createApp } from './app.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createBatcher } from './events/batcher.ts';
+import { createRetryStarter } from './deliveries/retry-starter.ts';
 import { createGroupStarter } from './events/group-starter.ts';
 import { createGroupStore } from './events/group-store.ts';
 import { createRunStarter } from './tasks/run-starter.ts';
@@ -101,7 +102,9 @@ export async function bootstrap(
     inTrace,
     log,
   });
+  const retryStarter = createRetryStarter(deliveryControl, log);
   opening.defer(runStarter.close);
+  opening.defer(retryStarter.close);
   opening.defer(groupStarter.close);
   const batcher = createBatcher(createGroupStore({ database, starter: groupStarter, clock }), inTrace);
   opening.defer(() => batcher.close());
@@ -135,6 +138,7 @@ export async function bootstrap(
     deliveryControl,
     batcher,
     runStarter,
+    retryStarter,
     admission,
     notifications,
     knownKeys: createKeyCache((hash) => findActiveKey(database, { hash }), notifications, clock),

@@ -27,7 +27,7 @@ type WithDatabase<Name extends keyof DeliveryDependencies> = Pick<DeliveryDepend
 
 /** Time for the process that stored the work to start it itself, in milliseconds. */
 const IN_PROGRESS_MS = 3_000;
-/** Time in which a backlog is drained or has an active workflow, in milliseconds. */
+/** Time in which a backlog, or a manual retry, is sent or has an active workflow, in milliseconds. */
 const BACKLOG_MS = 15_000;
 /** How far back notices without mails are searched, in milliseconds. */
 const NOTICE_MS = 3_600_000;
@@ -199,6 +199,20 @@ export async function restartBacklogs({
   await forEachRow(webhooks, String, async (webhookId) => {
     await deliveryControl.drainBacklog(webhookId);
     onAction?.('backlog_drained');
+  });
+}
+
+/** Starts manual retries that have waited too long. If their workflow is active, it is only signalled again. */
+export async function startForgottenManualRetries({
+  store,
+  deliveryControl,
+  clock,
+  onAction,
+}: DeliveryDependencies): Promise<void> {
+  const webhooks = await store.listWebhooksWithManualRetries(before(clock, BACKLOG_MS), BATCH);
+  await forEachRow(webhooks, String, async (webhookId) => {
+    await deliveryControl.makeManualRetries(webhookId);
+    onAction?.('manual_retries_started');
   });
 }
 

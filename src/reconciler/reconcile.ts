@@ -60,6 +60,7 @@ export const RECONCILER_ACTIONS = [
   'retry_started',
   'scheduled_retry_started',
   'backlog_drained',
+  'manual_retries_started',
 ] as const;
 export type ReconcilerAction = (typeof RECONCILER_ACTIONS)[number];
 

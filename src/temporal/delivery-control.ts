@@ -13,6 +13,8 @@ import {
   DISPATCH_EVENTS_WORKFLOW,
   dispatchWorkflowId,
   ENDPOINT_BACKLOG_WORKFLOW,
+  MANUAL_RETRIES_WORKFLOW,
+  manualRetriesWorkflowId,
   NOTIFY_ADMINS_WORKFLOW,
   notifyWorkflowId,
   WEBHOOK_ATTEMPT_WORKFLOW,
@@ -69,6 +71,29 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     }
   }
 
+  /** Signals a workflow of a webhook that there is more to send, and starts it if it does not run. */
+  async function signalMore(
+    type: string,
+    workflowId: string,
+    input: BacklogInput,
+    priorityKey: number,
+  ): Promise<void> {
+    try {
+      await within(CALL_LIMIT_MS, () =>
+        client.workflow.signalWithStart(type, {
+          workflowId,
+          taskQueue: queue,
+          args: [input],
+          signal: BACKLOG_SIGNAL,
+          signalArgs: [],
+          priority: { priorityKey },
+        }),
+      );
+    } catch (error) {
+      throw new EngineUnavailable(`Temporal did not accept ${workflowId}`, { cause: error });
+    }
+  }
+
   return {
     /**
      * Starts the matching and sending of stored groups of events, in one workflow. If the first group has a workflow
@@ -89,21 +114,17 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
      * @throws EngineUnavailable
      */
     async drainBacklog(webhookId: string): Promise<void> {
-      const input: BacklogInput = { webhookId };
-      try {
-        await within(CALL_LIMIT_MS, () =>
-          client.workflow.signalWithStart(ENDPOINT_BACKLOG_WORKFLOW, {
-            workflowId: backlogWorkflowId(webhookId),
-            taskQueue: queue,
-            args: [input],
-            signal: BACKLOG_SIGNAL,
-            signalArgs: [],
-            priority: { priorityKey: PRIORITIES.backlog },
-          }),
-        );
-      } catch (error) {
-        throw new EngineUnavailable('Temporal did not accept the backlog', { cause: error });
-      }
+      const workflowId = backlogWorkflowId(webhookId);
+      await signalMore(ENDPOINT_BACKLOG_WORKFLOW, workflowId, { webhookId }, PRIORITIES.backlog);
+    },
+
+    /**
+     * Starts making the manual retries of a webhook that are stored.
+     * @throws EngineUnavailable
+     */
+    async makeManualRetries(webhookId: string): Promise<void> {
+      const workflowId = manualRetriesWorkflowId(webhookId);
+      await signalMore(MANUAL_RETRIES_WORKFLOW, workflowId, { webhookId }, PRIORITIES.attempt);
     },
 
     /**
@@ -118,8 +139,8 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     },
 
     /**
-     * Starts an attempt outside the schedule, now or after `delayMs`. `token` is the id of the request. Returns `known` if
-     * it was started before.
+     * Starts a scheduled retry or a test, now or after `delayMs`. `token` is the id of the request. Returns `known` if it was
+     * started before.
      * @throws EngineUnavailable | EngineUncertain
      */
     async attempt(input: AttemptInput, delayMs = 0): Promise<'started' | 'known'> {

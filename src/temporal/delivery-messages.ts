@@ -3,12 +3,13 @@ import type { AttemptTrigger } from '../domain/webhooks/delivery.ts';
 /** Names of the workflows of webhook deliveries, for clients, workers and the Temporal Web UI. */
 export const DISPATCH_EVENTS_WORKFLOW = 'dispatchEvents';
 export const ENDPOINT_BACKLOG_WORKFLOW = 'endpointBacklog';
+export const MANUAL_RETRIES_WORKFLOW = 'manualRetries';
 export const WEBHOOK_DELIVERY_WORKFLOW = 'webhookDelivery';
 export const WEBHOOK_ATTEMPT_WORKFLOW = 'webhookAttempt';
 export const NOTIFY_ADMINS_WORKFLOW = 'notifyAdmins';
 export const MAINTENANCE_WORKFLOW = 'maintenance';
 
-/** Signals a backlog that it has more deliveries. */
+/** Signals the workflow of a backlog, or of manual retries, that there are more. */
 export const BACKLOG_SIGNAL = 'more';
 
 /**
@@ -16,7 +17,7 @@ export const BACKLOG_SIGNAL = 'more';
  * workers of previous versions dispatch only this one.
  */
 export type DispatchInput = { groupId: string; groupIds?: string[] };
-/** The backlog of one webhook. */
+/** The webhook whose backlog is sent, or whose manual retries are made. */
 export type BacklogInput = { webhookId: string };
 /** The retries of one failed delivery. Nothing happens if the delivery has another generation by now. */
 export type DeliveryInput = { deliveryId: string; generation: number };
@@ -41,6 +42,7 @@ export type MaintenanceInput = { settleSeconds: number };
 
 export const dispatchWorkflowId = (groupId: string): string => `events:${groupId}`;
 export const backlogWorkflowId = (webhookId: string): string => `backlog:${webhookId}`;
+export const manualRetriesWorkflowId = (webhookId: string): string => `retries:${webhookId}`;
 export const deliveryWorkflowId = ({ deliveryId, generation }: DeliveryInput): string =>
   `delivery:${deliveryId}:${generation}`;
 export const attemptWorkflowId = (token: string): string => `attempt:${token}`;

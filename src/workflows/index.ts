@@ -1,6 +1,6 @@
 /** Entry of the workflow bundle of the service. */
 export { dispatchEvents } from './dispatch-events.ts';
-export { endpointBacklog } from './endpoint-backlog.ts';
+export { endpointBacklog, manualRetries } from './endpoint-backlog.ts';
 export { maintenance } from './maintenance.ts';
 export { notifyAdmins } from './notify-admins.ts';
 export { callbackRetry, taskCallback } from './task-callback.ts';

@@ -30,7 +30,7 @@ export async function webhookDelivery(delivery: DeliveryInput): Promise<{ outcom
 
 setWorkflowOptions(autoUpgrade, webhookDelivery);
 
-/** Makes one attempt outside the schedule: a manual attempt or a test. */
+/** Makes one attempt outside the schedule: a scheduled retry or a test. */
 export async function webhookAttempt(input: AttemptInput): Promise<void> {
   await attemptOnce(input);
 }

@@ -7,6 +7,8 @@ import { listRecentEvents } from '../../src/database/webhooks/events.ts';
 import { RECENT_EVENTS } from '../../src/domain/common/limits.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { deliveryWaitMs } from '../../src/domain/common/retry-schedules.ts';
+import { connectTemporal } from '../../src/runtime/temporal.ts';
+import { taskQueues } from '../../src/temporal/task-messages.ts';
 import { eventually } from '../support/eventually.ts';
 import { addPerson, addWorkspace } from '../support/people.ts';
 import { assertProblem } from './problems.ts';
@@ -568,6 +570,36 @@ describe('deliveries', () => {
       const later = new Date(Date.now() + 3_600_000).toISOString();
       assert.equal((await retry(id, { at: later })).json.next_attempt_at, later);
       assert.equal((await detail(id)).next_attempt_at, later);
+    });
+
+    it('shares a workflow with the others of its webhook', async () => {
+      const hook = await webhook();
+      const event = { event: 'issue.created', data: sampleData('issue.created') };
+      const begun = new Date().toISOString();
+      await world.send('POST', '/api/v1/events', {
+        body: { events: Array.from({ length: 50 }, () => event) },
+      });
+      const attempted = (attempts: number) =>
+        eventually(`${attempts} attempts of each`, async () => {
+          const rows = await list(hook, '?limit=200');
+          return rows.length === 50 && rows.every((row) => row.attempts_count === attempts) && rows;
+        });
+      const rows = await attempted(1);
+      for (let round = 1; round <= 4; round += 1) {
+        const answers = await Promise.all(rows.map(({ id }) => retry(id)));
+        for (const { status, text } of answers) assert.equal(status, 202, text);
+        await attempted(1 + round);
+      }
+      const { client, connection } = await connectTemporal();
+      const queue = taskQueues(world.configuration.taskQueue).deliveries;
+      const query = `TaskQueue = '${queue}' and StartTime >= '${begun}'`;
+      const types = await eventually('the workflows are listed', async () => {
+        const started = await Array.fromAsync(client.workflow.list({ query }));
+        return started.some(({ type }) => type === 'manualRetries') && started.map(({ type }) => type);
+      });
+      await connection.close();
+      assert.ok(!types.includes('webhookAttempt'), types.join());
+      assert.ok(types.filter((type) => type === 'manualRetries').length <= 4, types.join());
     });
 
     it('is made once for the same idempotency key', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
+import { createRetryStarter } from '../../src/api/deliveries/retry-starter.ts';
 import { createStarter } from '../../src/api/starter.ts';
 import { EngineUnavailable } from '../../src/temporal/task-control.ts';
 
@@ -110,5 +111,24 @@ describe('a starter of stored work', () => {
     await end(outage);
     starter.add(4);
     await starter.close();
+  });
+});
+
+describe('a starter of manual retries', () => {
+  it('signals each webhook once for all retries that were stored since the last signal', async () => {
+    const signalled: string[] = [];
+    const first = Promise.withResolvers<void>();
+    const control = {
+      async makeManualRetries(webhookId: string): Promise<void> {
+        signalled.push(webhookId);
+        if (signalled.length === 1) await first.promise;
+      },
+    };
+    const starter = createRetryStarter(control, pino({ level: 'silent' }));
+    for (const webhookId of ['one', 'one', 'other', 'one']) starter.add(webhookId);
+    assert.deepEqual(signalled, ['one']);
+    first.resolve();
+    await starter.close();
+    assert.deepEqual(signalled, ['one', 'one', 'other']);
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { changeWebhook } from '../../src/database/webhooks/webhooks.ts';
 import { CONCURRENT_ATTEMPTS as AT_ONCE, FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
@@ -184,13 +185,13 @@ describe('a webhook with failing attempts', function () {
         ? ((await world.deliveries(webhookId))[0] ?? null)
         : null,
     );
-    await world.control.attemptAndWait({ deliveryId: row.id, trigger: 'manual', token: `a-${row.id}` });
+    await world.control.attemptAndWait({ deliveryId: row.id, trigger: 'manual', token: randomUUIDv7() });
     const [unchanged] = await world.deliveries(webhookId);
     assert.equal(unchanged?.status, 'retrying');
     assert.deepEqual(unchanged?.next_attempt_at, row.next_attempt_at);
     assert.equal(unchanged?.failures, 1);
     receiver.answering(200);
-    await world.control.attemptAndWait({ deliveryId: row.id, trigger: 'manual', token: `b-${row.id}` });
+    await world.control.attemptAndWait({ deliveryId: row.id, trigger: 'manual', token: randomUUIDv7() });
     const [done] = await world.deliveries(webhookId);
     assert.equal(done?.status, 'succeeded');
     assert.equal(done?.attempts_count, 3);

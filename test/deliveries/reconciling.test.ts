@@ -17,6 +17,7 @@ import {
   backlogWorkflowId,
   deliveryWorkflowId,
   dispatchWorkflowId,
+  manualRetriesWorkflowId,
   PRIORITIES,
 } from '../../src/temporal/delivery-messages.ts';
 import { createTaskControl } from '../../src/temporal/task-control.ts';
@@ -38,11 +39,13 @@ describe('the workflows and activities of deliveries', () => {
     await world.control.attempt({ deliveryId, trigger: 'manual', token, attempts: 1 });
     await world.control.startRetries({ deliveryId, generation: 0 }, 0);
     await world.control.drainBacklog(token);
+    await world.control.makeManualRetries(token);
     const workflows = [
       dispatchWorkflowId(groupId),
       deliveryWorkflowId({ deliveryId, generation: 0 }),
       attemptWorkflowId(token),
       backlogWorkflowId(token),
+      manualRetriesWorkflowId(token),
     ];
     const priorities = [];
     for (const id of workflows) {
@@ -52,7 +55,7 @@ describe('the workflows and activities of deliveries', () => {
       await handle.terminate('a test');
     }
     const { dispatch, retries, attempt, backlog } = PRIORITIES;
-    assert.deepEqual(priorities, [dispatch, retries, attempt, backlog]);
+    assert.deepEqual(priorities, [dispatch, retries, attempt, backlog, attempt]);
     assert.ok(dispatch < retries && retries < attempt);
   });
 });

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import { recordWithRetries } from '../../src/activities/deliveries/recording.ts';
 import type { Database } from '../../src/database/database.ts';
-import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
+import { findRecordedResults, recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
 import {
   listUnstartedRetries,
@@ -44,6 +44,21 @@ describe('the result of an attempt', function () {
       assert.equal((await world.deliveries(webhookId))[0]?.attempts_count, 2);
     });
   }
+
+  it('is not taken for the one of another request in the same millisecond', async () => {
+    const webhookId = await world.webhook({ url: receiver.url });
+    await world.publish([{}]);
+    const row = await eventually('a delivery', async () => {
+      const [found] = await world.deliveries(webhookId);
+      return found?.attempts_count === 1 && found;
+    });
+    const at = { trigger: 'manual', attempted_at: new Date().toISOString() } as const;
+    await recordResults(world.database, [successOf(row, { ...at, token: randomUUID() })]);
+    const other = successOf(row, { ...at, token: randomUUID() });
+    assert.equal((await findRecordedResults(world.database, [other])).size, 0);
+    await recordResults(world.database, [other]);
+    assert.equal((await findRecordedResults(world.database, [other])).get(row.id)?.number, 3);
+  });
 
   it('does not mark the retries of a schedule as started that has restarted since', async () => {
     receiver.answering(500);

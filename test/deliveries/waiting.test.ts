@@ -10,6 +10,7 @@ import {
 import { createAttempts } from '../../src/activities/deliveries/attempts.ts';
 import { createWebhookLoader } from '../../src/activities/deliveries/webhook-loader.ts';
 import { createResultRecorder } from '../../src/activities/deliveries/result-recorder.ts';
+import { createManualRetryActivities } from '../../src/activities/deliveries/manual-retries.ts';
 import { createRetryActivities } from '../../src/activities/deliveries/retries.ts';
 import { Workspace } from '../../src/database/people/entities.ts';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
@@ -17,6 +18,7 @@ import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.
 import { createOutboundClient } from '../../src/outbound/attempt.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { UNTRACED } from '../../src/outbound/traces.ts';
+import { manualRetriesWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useDeliveries, useOwnDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
@@ -69,7 +71,8 @@ describe('an attempt that waits for a free place', function () {
       control: world.control,
       onError: (error) => assert.fail(String(error)),
     });
-    return createRetryActivities({ store, attempt, engineTime: async () => Date.now() });
+    const dependencies = { store, attempt, engineTime: async () => Date.now() };
+    return { ...createRetryActivities(dependencies), ...createManualRetryActivities(dependencies) };
   }
 
   async function change(webhookId: string, columns: string): Promise<void> {
@@ -201,6 +204,10 @@ describe('an attempt that waits for a free place', function () {
     }
     const [row] = await world.deliveries(failed.webhookId);
     assert.deepEqual([row?.status, row?.failures, row?.attempts_count], ['retrying', 1, 1]);
+    const [{ webhookId }, environment] = [failed, new MockActivityEnvironment()];
+    await world.requestRetry(failed.row);
+    const retries = await environment.run(failed.activities.makeManualRetries, { webhookId });
+    assert.deepEqual(retries, { isMore: true, isCrowded: true });
     await change(failed.webhookId, "status = 'pending', in_backlog = true");
     const round = await new MockActivityEnvironment().run(failed.activities.drainBacklog, {
       webhookId: failed.webhookId,
@@ -238,14 +245,11 @@ describe('a large number of manual retries', function () {
       held.push(response);
       return undefined;
     });
-    await Promise.all(
-      stuck.map(({ id }) =>
-        world.control.attempt({ deliveryId: id, trigger: 'manual', token: id, attempts: 1 }),
-      ),
-    );
+    for (const row of stuck) await world.requestRetry(row);
+    await world.control.makeManualRetries(stuckId);
     await hanging.receives(RETRIES + 1);
     for (const trigger of ['manual', 'test'] as const) {
-      await world.control.attemptAndWait({ deliveryId: other.id, trigger, token: `${trigger}-${other.id}` });
+      await world.control.attemptAndWait({ deliveryId: other.id, trigger, token: randomUUIDv7() });
     }
     assert.deepEqual(
       [good.requests.length, hanging.requests.length],
@@ -254,7 +258,7 @@ describe('a large number of manual retries', function () {
     );
     hanging.answering(204);
     for (const response of held) response.writeHead(204).end();
-    await Promise.all(stuck.map(({ id }) => world.client.workflow.getHandle(`attempt:${id}`).result()));
+    await world.client.workflow.getHandle(manualRetriesWorkflowId(stuckId)).result();
     assert.equal(hanging.requests.length, 2 * RETRIES);
     assert.ok((await world.deliveries(stuckId)).every(({ attempts_count: attempts }) => attempts === 2));
     await Promise.all([hanging.close(), good.close()]);

@@ -164,7 +164,7 @@ describe('the secret of a webhook', function () {
 
   /** Returns the ids of all workflows of deliveries since the start of the test. */
   async function workflowsSince(): Promise<string[]> {
-    const kinds = ['dispatchEvents', 'webhookDelivery', 'webhookAttempt'];
+    const kinds = ['dispatchEvents', 'webhookDelivery', 'webhookAttempt', 'manualRetries'];
     const query = `StartTime > "${began.toISOString()}" and WorkflowType in (${kinds.map((kind) => `"${kind}"`).join()})`;
     return await withTemporal(service, ({ workflow }) =>
       eventually('all kinds of workflows are listed', async () => {

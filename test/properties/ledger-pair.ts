@@ -3,6 +3,7 @@ import { createHash, randomUUIDv7 } from 'node:crypto';
 import { createLedger, type Ledger } from '../../simulation/store/ledger.ts';
 import { createTables, type Steps, type Tables } from '../../simulation/store/tables.ts';
 import { createDeliveryStore, type DeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
+import { requestManualRetry, type ManualRetry } from '../../src/database/webhooks/manual-retries.ts';
 import { insertGroup } from '../../src/database/webhooks/events.ts';
 import { recoverDeliveries } from '../../src/database/webhooks/recovery.ts';
 import { scheduleRetry } from '../../src/database/webhooks/scheduled-retries.ts';
@@ -19,6 +20,7 @@ export type LedgerPair = {
   setActive(webhookId: string, active: boolean): Promise<void>;
   remove(webhookId: string): Promise<void>;
   recover(webhookId: string, statuses: readonly ('held' | 'failed')[]): Promise<void>;
+  requestRetry(retry: ManualRetry, webhookId: string): Promise<void>;
   schedule(retry: Parameters<Ledger['scheduleRetry']>[0]): Promise<void>;
   renew(groupId: string): Promise<void>;
   /** Compares all rows that decide. */
@@ -98,6 +100,13 @@ export async function createLedgerPair(world: Deliveries, webhooks: number): Pro
       model.recover(webhookId, statuses);
     },
 
+    async requestRetry(retry, webhookId) {
+      const subject = `delivery:${retry.deliveryId}`;
+      const entry = { workspaceId, actor: 'a test', action: 'delivery.retried', subject } as const;
+      await requestManualRetry(database, retry, webhookId, { ...entry, at: new Date() });
+      model.requestManualRetry(retry, webhookId);
+    },
+
     async schedule(retry) {
       await scheduleRetry(database, retry);
       model.scheduleRetry(retry);
@@ -115,7 +124,7 @@ export async function createLedgerPair(world: Deliveries, webhooks: number): Pro
     },
 
     async compareRows(after) {
-      const [webhookRows, deliveries, groups, retries] = await Promise.all([
+      const [webhookRows, deliveries, groups, retries, manualRetries] = await Promise.all([
         real.readTargets(webhookIds),
         query<Record<string, unknown>>('select * from deliveries where webhook_id = any(?::uuid[])', [
           `{${webhookIds.join()}}`,
@@ -126,8 +135,11 @@ export async function createLedgerPair(world: Deliveries, webhooks: number): Pro
         query<Record<string, unknown>>('select * from scheduled_retries where token = any(?::uuid[])', [
           `{${[...tables.retries.keys()].join()}}`,
         ]),
+        query<Record<string, unknown>>('select * from manual_retries where webhook_id = any(?::uuid[])', [
+          `{${webhookIds.join()}}`,
+        ]),
       ]);
-      const stored = { webhooks: webhookRows, deliveries, groups, retries };
+      const stored = { webhooks: webhookRows, deliveries, groups, retries, manualRetries };
       assert.deepEqual(decisive(stored), decisive(tables), after);
     },
   };
@@ -136,7 +148,13 @@ export async function createLedgerPair(world: Deliveries, webhooks: number): Pro
 type Rows = Iterable<object> | ReadonlyMap<unknown, object>;
 
 /** Returns the columns that decide, by id. Times of the database only as whether they are set. */
-function decisive({ webhooks, deliveries, groups, retries }: Record<keyof typeof COLUMNS, Rows>) {
+function decisive({
+  webhooks,
+  deliveries,
+  groups,
+  retries,
+  manualRetries,
+}: Record<keyof typeof COLUMNS, Rows>) {
   const pick = (rows: Rows, { values, times }: Columns) => {
     const list = (rows instanceof Map ? [...rows.values()] : [...(rows as Iterable<object>)]) as Row[];
     return new Map(
@@ -156,6 +174,7 @@ function decisive({ webhooks, deliveries, groups, retries }: Record<keyof typeof
     deliveries: pick(deliveries, COLUMNS.deliveries),
     groups: pick(groups, COLUMNS.groups),
     retries: pick(retries, COLUMNS.retries),
+    manualRetries: pick(manualRetries, COLUMNS.manualRetries),
   };
 }
 
@@ -187,6 +206,7 @@ const COLUMNS = {
     times: ['handed_at', 'started_at', 'done_at'],
   },
   retries: { values: ['delivery_id', 'attempts'], times: ['started_at', 'cancelled_at'] },
+  manualRetries: { values: ['delivery_id', 'webhook_id', 'attempts'], times: ['ended_at'] },
 } as const satisfies Record<string, Columns>;
 
 /** Returns a value in one form: PostgreSQL's times come as text or `Date`, by the driver. */
@@ -196,8 +216,9 @@ function plain(value: unknown): unknown {
   return value;
 }
 
-/** Names of members with a time that the store chose itself, and of one that only PostgreSQL returns. */
+/** Names of members that the store chose itself, such as times, and of one that only PostgreSQL returns. */
 const IGNORED = new Set([
+  'position',
   'is_repeat',
   'updated_at',
   'at',

@@ -18,6 +18,8 @@ const result = fc.record({
   which,
   trigger: fc.constantFrom('automatic' as const, 'automatic' as const, 'manual' as const),
   succeeded: fc.boolean(),
+  /** Whether a manual attempt is the one of the newest manual retry. */
+  isRequested: fc.boolean(),
   generationBehind: behind,
   failuresBehind: behind,
   enabledBehind: behind,
@@ -53,6 +55,8 @@ const ACTIONS = {
   renew: [1, fc.record({ which })],
   schedule: [2, fc.record({ which, isOverdue: fc.boolean() })],
   startScheduled: [1, fc.record({ which })],
+  requestRetry: [2, fc.record({ which, isKnown: fc.boolean() })],
+  endRetries: [1, fc.record({ which })],
   unmade: [1, fc.record({ which, why: fc.constantFrom('the webhook is disabled', 'a reason') })],
 } as const;
 
@@ -119,7 +123,9 @@ async function readAll({ call, tables, webhookIds }: LedgerPair): Promise<void> 
   await call('listUnstartedRetries', later, 100_000);
   await call('listForgottenBacklogs', later, 100_000);
   await call('listWebhooksWithWaiting', 100_000);
+  await call('listWebhooksWithManualRetries', later, 100_000);
   for (const id of webhookIds) await call('listBacklog', id, 3);
+  for (const id of webhookIds) await call('listManualRetries', id, { after: 0, limit: 3 });
   for (const workflow of ['one', 'two']) await call('findWaitingOfGroups', groupIds, workflow);
 }
 
@@ -135,8 +141,10 @@ function createActions(pair: LedgerPair): { [Kind in keyof Plans]: (plan: Plans[
   const resultOf = (plan: ResultPlan): AttemptResult => {
     const row = pick(plan.which);
     const webhookRow = tables.webhooks.get(row.webhook_id);
+    const isRequested = plan.isRequested && plan.trigger === 'manual';
     return successOf(row, {
       trigger: plan.trigger,
+      token: isRequested ? ([...tables.manualRetries.keys()].at(-1) ?? null) : null,
       ...failed(plan.succeeded),
       generation: row.generation - plan.generationBehind,
       failures: row.failures - plan.failuresBehind,
@@ -181,7 +189,12 @@ function createActions(pair: LedgerPair): { [Kind in keyof Plans]: (plan: Plans[
     },
     async failOften({ which: index, times }) {
       const plan = { which: index, trigger: 'automatic' as const, succeeded: false };
-      const current = { generationBehind: 0, failuresBehind: 0, enabledBehind: 0 } as const;
+      const current = {
+        isRequested: false,
+        generationBehind: 0,
+        failuresBehind: 0,
+        enabledBehind: 0,
+      } as const;
       for (let n = 0; n < times; n += 1) await record([resultOf({ ...plan, ...current })]);
     },
     async markUnsent({ which: index, generationBehind, status }) {
@@ -210,6 +223,15 @@ function createActions(pair: LedgerPair): { [Kind in keyof Plans]: (plan: Plans[
       const at = new Date(Date.now() + (isOverdue ? -3_600_000 : 3_600_000));
       await pair.schedule({ deliveryId, token: randomUUIDv7(), at, attempts });
       await call('listOverdueRetries', new Date(), 100_000);
+    },
+    async requestRetry({ which: index, isKnown }) {
+      const { id: deliveryId, webhook_id, attempts_count: attempts } = pick(index);
+      const known = isKnown ? [...tables.manualRetries.keys()].at(-1) : undefined;
+      await pair.requestRetry({ deliveryId, token: known ?? randomUUIDv7(), attempts }, webhook_id);
+    },
+    async endRetries({ which: index }) {
+      const tokens = [...tables.manualRetries.keys()];
+      await call('endManualRetries', tokens.length === 0 ? [] : [newest(tokens, index)]);
     },
     async startScheduled({ which: index }) {
       const token = tables.retries.size === 0 ? randomUUIDv7() : newest(tables.retries.keys(), index);

@@ -1,9 +1,11 @@
 import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto';
+import type { InferEntity } from '@mikro-orm/core';
 import { pino } from 'pino';
 import { readConfiguration, type Configuration } from '../../src/runtime/configuration.ts';
 import { createWorkspace, type Installation } from '../../src/runtime/installation.ts';
 import { Delivery, DeliveryAttempt, Webhook } from '../../src/database/webhooks/entities.ts';
 import { Notification } from '../../src/database/people/entities.ts';
+import { requestManualRetry } from '../../src/database/webhooks/manual-retries.ts';
 import { payloadText } from '../../src/domain/webhooks/event-payload.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import type { EventKind } from '../../src/domain/webhooks/event-kinds.ts';
@@ -181,6 +183,23 @@ function deliveriesIn(service: DeliveryService, installation: Installation, clos
       }
       await control.dispatch([groupId]);
       return bodies;
+    },
+
+    /** Stores a manual retry, as the API does before it starts it. Returns its token. */
+    async requestRetry({
+      id: deliveryId,
+      webhook_id: webhookId,
+      attempts_count: attempts,
+    }: Pick<InferEntity<typeof Delivery>, 'id' | 'webhook_id' | 'attempts_count'>): Promise<string> {
+      const token = randomUUIDv7();
+      await requestManualRetry(database, { deliveryId, token, attempts }, webhookId, {
+        workspaceId: installation.workspace_id,
+        actor: 'test',
+        action: 'delivery.retried',
+        subject: `delivery:${deliveryId}`,
+        at: new Date(),
+      });
+      return token;
     },
 
     deliveries: (webhookId: string) =>

@@ -14,6 +14,7 @@ export function successOf(
     failures: 0,
     enabled_count: 0,
     trigger: 'automatic',
+    token: null,
     new_delivery: null,
     succeeded: true,
     attempted_at: now,

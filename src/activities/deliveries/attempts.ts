@@ -29,6 +29,8 @@ export type AttemptOutcome =
 
 type AttemptOptions = {
   trigger: AttemptTrigger;
+  /** The id of the request that the attempt is made for, if it is outside the schedule. */
+  token?: string;
   now: () => Date;
   /** Ends the wait for a place. */
   signal?: AbortSignal;
@@ -78,9 +80,9 @@ export function createAttempts(deps: AttemptDependencies) {
       const allowed = await lookUp(delivery, options, place.waitedMs);
       options.signal?.throwIfAborted();
       if (allowed === null) return { kind: 'unsent' };
-      const { trigger, now, requestSignal: signal, rows } = options;
+      const { trigger, token = null, now, requestSignal: signal, rows } = options;
       const { endpoint, at: begun } = allowed;
-      const made = await post(deps, endpoint, delivery, { trigger, now, signal, begun });
+      const made = await post(deps, endpoint, delivery, { trigger, token, now, signal, begun });
       const done = { ...made, new_delivery: (await rows?.take(delivery.id)) ?? null };
       // A failure keeps its place until it is recorded. Otherwise ten more attempts could fail while the count is still
       // one.

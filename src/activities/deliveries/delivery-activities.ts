@@ -4,6 +4,7 @@ import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import type { AttemptLimiter } from './attempt-limiter.ts';
 import { createAttempts, type AttemptDependencies, type EngineTime } from './attempts.ts';
 import { createDispatchActivities } from './dispatch.ts';
+import { createManualRetryActivities } from './manual-retries.ts';
 import type { PostDependencies } from './post.ts';
 import { createResultRecorder } from './result-recorder.ts';
 import { createRetryActivities } from './retries.ts';
@@ -46,5 +47,6 @@ export function createDeliveryActivities(deps: DeliveryActivityDependencies) {
   return {
     ...createDispatchActivities({ store, webhookLoader, attempt, control, engineTime }),
     ...createRetryActivities({ store, attempt, engineTime }),
+    ...createManualRetryActivities({ store, attempt, engineTime }),
   };
 }

@@ -41,9 +41,15 @@ export async function post(
   deps: PostDependencies,
   endpoint: WebhookTarget,
   delivery: Post,
-  attempt: { trigger: AttemptTrigger; begun: Date; now: () => Date; signal: AbortSignal | undefined },
+  attempt: {
+    trigger: AttemptTrigger;
+    token: string | null;
+    begun: Date;
+    now: () => Date;
+    signal: AbortSignal | undefined;
+  },
 ): Promise<AttemptResult> {
-  const { begun, trigger } = attempt;
+  const { begun, trigger, token } = attempt;
   const traced = deps.traces.begin(tracedAs(endpoint, delivery, trigger));
   let record: AttemptRecord | null = null;
   let headers: Record<string, string> = {};
@@ -64,6 +70,7 @@ export async function post(
     failures: delivery.failures,
     enabled_count: endpoint.enabled_count,
     trigger,
+    token,
     new_delivery: null,
     attempted_at: begun.toISOString(),
     completed_at: attempt.now().toISOString(),

@@ -1,24 +1,21 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import type { DeliveryToSend } from '../../database/webhooks/dispatch.ts';
-import {
-  countAttemptsAtRequest,
-  isSettled,
-  type DeliveryProgress,
-} from '../../domain/webhooks/attempt-conditions.ts';
+import { countAttemptsAtRequest } from '../../domain/webhooks/attempt-conditions.ts';
 import { placeWaitMs } from '../../domain/common/retry-schedules.ts';
 import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { allEnded } from './all-ended.ts';
 import { engineClock, type Attempt, type EngineTime } from './attempts.ts';
-import { PAYLOAD_DELETED, selectSendable } from './sendable-deliveries.ts';
+import { attemptSignals, createRequestedAttempts } from './requested-attempts.ts';
+import { selectSendable } from './sendable-deliveries.ts';
 
 export type RetryActivities = ReturnType<typeof createRetryActivities>;
 
 /** `isMore` and `isWell`: see `drainBacklog`. `isCrowded` is missing in results of previous versions. */
 type BacklogRound = { isMore: boolean; isWell: boolean; isCrowded?: boolean };
 
-type RetryDependencies = { store: DeliveryStore; attempt: Attempt; engineTime: EngineTime };
+export type RetryDependencies = { store: DeliveryStore; attempt: Attempt; engineTime: EngineTime };
 
 /** Deliveries of a backlog per call, and time in which a call starts new attempts, in milliseconds. */
 const BACKLOG_BATCH = 200;
@@ -35,6 +32,8 @@ const TEST_PLACE_WAIT_MS = 2_000;
 
 /** Creates the activities for all attempts other than the first one in a group. */
 export function createRetryActivities({ store, attempt, engineTime }: RetryDependencies) {
+  const attemptRequested = createRequestedAttempts({ store, attempt });
+
   return {
     /**
      * Makes one scheduled attempt of a delivery. Does nothing if the delivery has succeeded, was held, or restarted its
@@ -48,29 +47,22 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
     },
 
     /**
-     * Makes one attempt outside the schedule: manual or a test. Skips a delivery that has been cancelled, or has
-     * succeeded since the attempt was requested, and a scheduled attempt that was cancelled or replaced. If a manual
-     * attempt cannot be made, the reason of the delivery says why.
+     * Makes one attempt outside the schedule: a test, a scheduled retry, or a manual retry of a previous version. Skips a
+     * delivery that has been cancelled, or has succeeded since the attempt was requested, and a scheduled retry that was
+     * cancelled or replaced. If a manual attempt cannot be made, the reason of the delivery says why.
      * @throws ApplicationFailure of type `NoFreePlace` with the wait before the next try
      */
     async attemptOnce(input: AttemptInput): Promise<void> {
       using _heartbeat = startHeartbeat();
-      const { deliveryId, trigger } = input;
-      if (input.scheduled && !(await store.startScheduledRetry(input.token))) return;
+      const { deliveryId, trigger, token } = input;
+      if (input.scheduled && !(await store.startScheduledRetry(token))) return;
       const delivery = await find(deliveryId);
       const now = await engineClock(engineTime);
       if (!delivery) return;
       const { attempts_count: count, updated_at: changedAt } = delivery;
-      const attempts = input.attempts ?? countAttemptsAtRequest(count, changedAt, input.token);
-      const isWanted = (current: DeliveryProgress) => !isSettled(current, attempts);
-      if (!isWanted(delivery)) return;
-      const [one] = await selectSendable(store, [delivery], now());
-      if (one) {
-        const { kind } = await attempt(one, { trigger, now, isWanted, startsRetries: false, ...signals() });
-        if (kind === 'no_room') throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
-      } else if (trigger === 'manual') {
-        await store.recordUnmadeRetry(delivery, { why: PAYLOAD_DELETED, at: now() });
-      }
+      const attempts = input.attempts ?? countAttemptsAtRequest(count, changedAt, token);
+      if (await attemptRequested(delivery, { trigger, token, attempts, isOld: false }, now)) return;
+      throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
     },
 
     /**
@@ -96,7 +88,12 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
     if (early > NEAR_MS) throw deliveryFailed('the next attempt is not due yet', early);
     const [one] = await selectSendable(store, [delivery], now());
     if (!one) return;
-    const outcome = await attempt(one, { trigger: 'automatic', now, startsRetries: false, ...signals() });
+    const outcome = await attempt(one, {
+      trigger: 'automatic',
+      now,
+      startsRetries: false,
+      ...attemptSignals(),
+    });
     if (outcome.kind === 'no_room') throw noFreePlace(PLACE_WAIT_MS);
     // An attempt of a frozen worker may have been recorded after the first read. Then the schedule continues with the next one.
     if (outcome.kind === 'unsent') return await attemptOfSchedule({ deliveryId, generation });
@@ -112,7 +109,7 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
     const begun = performance.now();
     const backlog = await store.listBacklog(webhookId, BACKLOG_BATCH);
     const queue = await selectSendable(store, backlog, now());
-    const { signal } = signals();
+    const { signal } = attemptSignals();
     const options = { trigger: 'automatic', now, freshMs: null, startsRetries: true, signal } as const;
     let isWell = true;
     let attempts = 0;
@@ -134,12 +131,6 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
     const isMore = (await store.listBacklog(webhookId, 1)).length > 0;
     return { isMore, isWell, isCrowded: isCrowded && attempts === 0 };
   }
-}
-
-/** Returns the signal of the activity, which ends the wait for a place and aborts the request. */
-function signals(): { signal: AbortSignal; requestSignal: AbortSignal } {
-  const signal = Context.current().cancellationSignal;
-  return { signal, requestSignal: signal };
 }
 
 /**

@@ -3,6 +3,7 @@ import { presentDelivery } from '../../domain/webhooks/delivery-view.ts';
 import { webhookStatus } from '../../domain/webhooks/webhook.ts';
 import { derivedUuid } from '../../database/common/ids.ts';
 import { findPayload, findDelivery, type DeliveryRow } from '../../database/webhooks/deliveries.ts';
+import { requestManualRetry } from '../../database/webhooks/manual-retries.ts';
 import {
   cancelScheduledRetry,
   hasRetryAt,
@@ -32,7 +33,8 @@ type RetryRequest = {
 
 /**
  * Makes one more attempt, now or at a given time, independent of the retry schedule (docs/webhooks.md). A retry at another
- * time replaces the scheduled one; a repeat of the same time changes nothing.
+ * time replaces the scheduled one; a repeat of the same time changes nothing. A retry that is due now is accepted once it is
+ * stored.
  * @throws Problem `invalid_state` if the delivery cannot be sent, `validation_failed` if the time is too far ahead
  */
 export async function retryDelivery(
@@ -55,21 +57,24 @@ export async function retryDelivery(
     throw new Problem('invalid_state', 'The payload of this delivery has been deleted.');
   }
   await deps.control.ready();
-  const input = { deliveryId: id, trigger: 'manual', attempts: delivery.attempts_count } as const;
-  if (at && delayMs > 0) {
-    if (!(await scheduleAttempt(deps, input, at, delayMs))) return await current();
-    await notifyDeliveryChanged(deps.database, webhook.id, id);
-  } else {
-    const started = await startAttempt(deps, { ...input, token: tokenOf(id, at, claim) }, 0);
-    if (at && started === 'known') return await current();
-  }
-  await recordRequest(deps, {
+  const attempts = delivery.attempts_count;
+  const entry = {
     workspaceId,
     actor,
     action: 'delivery.retried',
     subject: `delivery:${id}`,
     detail: { webhook_id: webhook.id, name: webhook.name, in_ms: delayMs },
-  });
+  } as const;
+  if (at && delayMs > 0) {
+    const input = { deliveryId: id, trigger: 'manual', attempts } as const;
+    if (!(await scheduleAttempt(deps, input, at, delayMs))) return await current();
+    await notifyDeliveryChanged(deps.database, webhook.id, id);
+    await recordRequest(deps, entry);
+  } else {
+    const retry = { deliveryId: id, token: tokenOf(id, at, claim), attempts };
+    await requestManualRetry(deps.database, retry, webhook.id, { ...entry, at: now });
+    deps.retryStarter.add(webhook.id);
+  }
   return await current();
 }
 
@@ -127,33 +132,24 @@ async function endAttempt({ deliveryControl }: Dependencies, token: string, reas
 }
 
 /**
- * Returns the token of an attempt that starts now. Requests with the same time in the past have the same one, so that
- * only the first starts an attempt.
+ * Returns the token of a retry that is due now. Requests with the same time in the past have the same one, so that only
+ * the first one counts.
  */
 function tokenOf(deliveryId: string, at: Date | undefined, claim: Claim | null): string {
   if (at) return derivedUuid(deliveryId, `${deliveryId}:retry:${at.toISOString()}`);
   return claim ? idOfClaim(claim) : randomUUIDv7();
 }
 
-/**
- * Starts an attempt. If the result is uncertain, it tries once more: the same token starts only one attempt. Returns
- * `known` if another request has started it.
- */
-async function startAttempt(
-  deps: Dependencies,
-  input: AttemptInput,
-  delayMs: number,
-): Promise<'started' | 'known'> {
+/** Starts the timer of an attempt. If the result is uncertain, it tries once more: the same token starts only one. */
+async function startAttempt(deps: Dependencies, input: AttemptInput, delayMs: number): Promise<void> {
   for (const isLast of [false, true]) {
     try {
-      const outcome = await deps.deliveryControl.attempt(input, delayMs);
-      return isLast ? 'started' : outcome;
+      return void (await deps.deliveryControl.attempt(input, delayMs));
     } catch (error) {
       if (!(error instanceof EngineUncertain)) throw error;
       if (isLast) throw unavailable('Temporal', error);
     }
   }
-  return 'started';
 }
 
 /** @throws Problem `invalid_state` if the webhook receives no deliveries at present */

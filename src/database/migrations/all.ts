@@ -18,6 +18,7 @@ import { M0016IdempotencyActors } from './m0016-idempotency-actors.ts';
 import { M0017CallbackRetries } from './m0017-callback-retries.ts';
 import { M0018ScheduledRetries } from './m0018-scheduled-retries.ts';
 import { M0019PushNotifications } from './m0019-push-notifications.ts';
+import { M0020ManualRetries } from './m0020-manual-retries.ts';
 
 /**
  * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0017CallbackRetries', class: M0017CallbackRetries },
   { name: 'M0018ScheduledRetries', class: M0018ScheduledRetries },
   { name: 'M0019PushNotifications', class: M0019PushNotifications },
+  { name: 'M0020ManualRetries', class: M0020ManualRetries },
 ];

@@ -26,6 +26,8 @@ export type AttemptResult = {
   /** How often the webhook had been enabled when the attempt started. */
   enabled_count: number;
   trigger: AttemptTrigger;
+  /** The id of the request that the attempt was made for; null for an attempt of the schedule. */
+  token: string | null;
   /** Set if the delivery's row is to be written with this result. */
   new_delivery: NewDelivery | null;
   succeeded: boolean;
@@ -116,9 +118,10 @@ export async function findRecordedResults(
   const { rows } = await sql<Row>`
     select d.id, a.number, d.status, d.generation, d.failures, d.next_attempt_at
     from json_to_recordset(${JSON.stringify(results)}::json) as r
-      (delivery_id uuid, attempted_at timestamptz(3), "trigger" text)
+      (delivery_id uuid, attempted_at timestamptz(3), "trigger" text, token uuid)
     join delivery_attempts a
       on a.delivery_id = r.delivery_id and a.attempted_at = r.attempted_at and a."trigger" = r."trigger"
+        and a.token is not distinct from r.token
     join deliveries d on d.id = a.delivery_id
   `.execute(queryBuilderOf(database));
   return byDelivery(rows);
@@ -222,7 +225,7 @@ function resultsStatement(results: readonly AttemptResult[]) {
   return sql<Row>`
     with result as (
       select * from json_to_recordset(${JSON.stringify(records)}::json) as result (
-        delivery_id uuid, webhook_id uuid, workspace_id uuid, generation integer, failures integer, trigger text, succeeded boolean,
+        delivery_id uuid, webhook_id uuid, workspace_id uuid, generation integer, failures integer, trigger text, token uuid, succeeded boolean,
         attempted_at timestamptz, completed_at timestamptz, url text, request_headers json,
         response_status integer, response_headers json, response_body text, response_truncated boolean,
         failure text, message text, address text, timings json, response_ms integer,
@@ -290,9 +293,9 @@ function resultsStatement(results: readonly AttemptResult[]) {
       select * from delivery union all select * from fresh
     ), ${notificationCte('done')}, attempt as (
       insert into delivery_attempts
-        (delivery_id, number, trigger, attempted_at, url, request_headers, response_status, response_headers,
+        (delivery_id, number, trigger, token, attempted_at, url, request_headers, response_status, response_headers,
          response_body, response_truncated, failure, message, address, timings, response_ms)
-      select d.id, d.number, r.trigger, r.attempted_at, r.url, r.request_headers, r.response_status,
+      select d.id, d.number, r.trigger, r.token, r.attempted_at, r.url, r.request_headers, r.response_status,
         r.response_headers, r.response_body, r.response_truncated, r.failure, r.message, r.address, r.timings,
         r.response_ms
       from result r join done d on d.id = r.delivery_id

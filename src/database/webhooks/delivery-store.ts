@@ -17,6 +17,7 @@ import {
   readProgress,
   storeDeliveries,
 } from './dispatch.ts';
+import { endManualRetries, listManualRetries, listWebhooksWithManualRetries } from './manual-retries.ts';
 import { listUnfinishedGroups, listUnstartedGroups, markGroupsStarted } from './events.ts';
 import {
   listOverdueRetries,
@@ -29,6 +30,7 @@ import { listTargetsForGroups, readTargets } from './webhook-targets.ts';
 
 const STATEMENTS = {
   claimGroups,
+  endManualRetries,
   findDeliveryIds,
   findRecordedResults,
   findWaiting,
@@ -36,11 +38,13 @@ const STATEMENTS = {
   holdOrCancelWaiting,
   listBacklog,
   listForgottenBacklogs,
+  listManualRetries,
   listOverdueRetries,
   listTargetsForGroups,
   listUnfinishedGroups,
   listUnstartedGroups,
   listUnstartedRetries,
+  listWebhooksWithManualRetries,
   listWebhooksWithWaiting,
   markGroupsDone,
   markGroupsStarted,
