@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Worker } from '@temporalio/worker';
@@ -12,10 +14,13 @@ import { findPlan } from '../../src/database/tasks/reruns.ts';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import { createRerunPlan } from '../../src/domain/tasks/rerun.ts';
 import { agentsBundle, workflowBundle } from '../../src/runtime/bundle.ts';
+import { backlogWorkflowId, manualRetriesWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { callbackRetryWorkflowId } from '../../src/temporal/task-messages.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
+import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { failCallback } from '../support/ended-run.ts';
 import { eventually } from '../support/eventually.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { continues, executionsOf as runExecutionsOf, submitLong } from '../support/long-runs.ts';
 import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
 import { playModels } from './model-plays.ts';
@@ -27,14 +32,17 @@ const AGENTS_FOLDER = join(FOLDER, 'agents');
 /**
  * Histories of workflows that ran on earlier versions. The current code must replay them, or active runs break at the
  * next deployment. After an incompatible change that is guarded by `patched`,
- * `RECORD_HISTORIES=1 npm test -- replay` records new ones (`models`: only those of agents with models; or a list of
+ * `RECORD_HISTORIES=1 npm test -- replay` records new ones (`models`, `deliveries`: only those; or a list of
  * scenario names, separated by commas). Commit them beside the old ones.
  */
 describe('a recorded history', function () {
   before(async () => {
     useRuntime(pino({ level: 'silent' }));
     const recording = process.env['RECORD_HISTORIES'];
-    if (recording && recording !== 'models') await recordPlays(recording);
+    if (recording && recording !== 'models') {
+      await recordPlays(recording);
+      if (['1', 'deliveries'].includes(recording)) await recordDeliveries();
+    }
     if (recording) await recordModels(recording);
   });
 
@@ -74,6 +82,32 @@ async function recordPlays(names: string): Promise<void> {
   }
 }
 
+/** Records the scenarios of deliveries, for a webhook with one place. */
+async function recordDeliveries(): Promise<void> {
+  const environment = { ATTEMPTS_AT_ONCE: '4', ATTEMPTS_AT_ONCE_PER_WEBHOOK: '1' };
+  const world = await startDeliveries({ environment });
+  const receiver = await startReceiver();
+  const webhookId = await world.webhook({ url: receiver.url });
+  try {
+    for (const [name, play] of Object.entries(DELIVERY_PLAYS)) {
+      const held: ServerResponse[] = [];
+      const sent = receiver.requests.length;
+      receiver.answering((_request, response) => void held.push(response));
+      const id = await play(world, webhookId);
+      await receiver.receives(sent + 1);
+      // Longer than an attempt waits for its place.
+      await wait(3_000);
+      receiver.answering(204);
+      for (const response of held) response.writeHead(204).end();
+      await world.client.workflow.getHandle(id).result();
+      await record(world, id, join(FOLDER, name));
+    }
+  } finally {
+    await receiver.close();
+    await world.close();
+  }
+}
+
 /** Records the scenarios of agents with models: the history of each run and of each of its child executions. */
 async function recordModels(names: string): Promise<void> {
   mkdirSync(AGENTS_FOLDER, { recursive: true });
@@ -107,8 +141,13 @@ async function executionsOf(runs: Runs, beginning: string): Promise<WorkflowExec
   return found;
 }
 
-async function record(runs: Runs, workflowId: string, path: string, runId?: string): Promise<void> {
-  const history = await runs.client.workflow.getHandle(workflowId, runId).fetchHistory();
+async function record(
+  { client }: Pick<Runs, 'client'>,
+  workflowId: string,
+  path: string,
+  runId?: string,
+): Promise<void> {
+  const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
   writeFileSync(`${path}.json`, withoutPlaces(historyToJSON(history)));
 }
 
@@ -231,5 +270,18 @@ const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
     await runs.reaches(id, 'executing');
     await runs.client.workflow.getHandle(id).cancel();
     return id;
+  },
+};
+
+/** Each starts two attempts of the same deliveries for a webhook with one place, whose receiver holds the first one. */
+const DELIVERY_PLAYS: Record<string, (world: Deliveries, webhookId: string) => Promise<string>> = {
+  async backlog(world, webhookId) {
+    await world.publish([{}, {}]);
+    return backlogWorkflowId(webhookId);
+  },
+  async 'manual-retries'(world, webhookId) {
+    for (const row of await world.deliveries(webhookId)) await world.requestRetry(row);
+    await world.control.makeManualRetries(webhookId);
+    return manualRetriesWorkflowId(webhookId);
   },
 };
