@@ -132,16 +132,17 @@ function createHandshakes(limitMs: number) {
  */
 function limitReplies(conn: Socket['conn']): void {
   let replies = 0;
-  const count = (transport: object) => {
-    replies += 1;
-    if (replies <= MAX_CHANNEL_CONNECTS) return;
+  const isTooMany = () => (replies += 1) > MAX_CHANNEL_CONNECTS;
+  conn.on('data', (packet: unknown) => {
+    if (typeof packet !== 'string' || !packet.startsWith(CONNECT) || !isTooMany()) return;
+    const { transport } = conn;
     conn.close(true);
     terminate(transport);
-  };
-  conn.on('data', (packet: unknown) => {
-    if (typeof packet === 'string' && packet.startsWith(CONNECT)) count(conn.transport);
   });
-  conn.on('upgrading', count);
+  // Only the new transport: Engine.IO starts a timer after this event, which the end of the transport clears.
+  conn.on('upgrading', (transport: object) => {
+    if (isTooMany()) terminate(transport);
+  });
 }
 
 function connectionOf(socket: Socket): Connection {
