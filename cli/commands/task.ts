@@ -112,6 +112,9 @@ async function afterSubmission(
 }
 
 type ListOptions = {
+  search?: string;
+  needsMe?: true;
+  createdBy?: string;
   state?: string[];
   type?: string[];
   createdAfter?: string;
@@ -134,7 +137,10 @@ function addReading(task: Command): void {
     });
   task
     .command('list')
-    .description('List runs, newest first')
+    .description('List and search runs, newest first')
+    .option('--search <text>', 'only runs with these words in title or metadata, or with this id')
+    .option('--needs-me', 'only runs that wait for a person: with a question, or escalated')
+    .option('--created-by <submitter>', 'only runs of user:<e-mail> or key:<prefix>; `me`: your own')
     .addOption(new Option('--state <state...>', 'only these states').choices(TASK_STATES))
     .addOption(new Option('--type <type...>', 'only these types').choices(TASK_TYPES))
     .option('--created-after <time>', 'submitted at or after this time (ISO 8601)')
@@ -210,6 +216,9 @@ function listQuery(options: ListOptions): Record<string, string | string[] | und
     return [`metadata.${name}`, value];
   });
   return {
+    q: options.search,
+    needs_me: options.needsMe && 'true',
+    created_by: options.createdBy,
     state: options.state?.join(','),
     task_type: options.type?.join(','),
     created_after: options.createdAfter,

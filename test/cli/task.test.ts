@@ -144,6 +144,20 @@ describe('baton task', () => {
     assert.match(refused.stderr, /^baton: .+\(invalid_state, request \S+\)\n$/);
   });
 
+  it('lists by words, submitter and need', async () => {
+    const word = `word${Date.now()}`;
+    await cli.json(['task', 'submit', '--wait', '--title', `Has a ${word}`]);
+    const found = async (...more: string[]) =>
+      (await cli.json(['task', 'list', '--search', word.slice(0, -2), ...more])).data.length;
+    assert.equal(await found(), 1);
+    assert.equal(await found('--created-by', 'me'), 1);
+    assert.equal(await found('--created-by', 'user:nobody@example.com'), 0);
+    assert.equal(await found('--needs-me'), 0);
+    const refused = await cli.run(['task', 'list', '--search', '?']);
+    assert.equal(refused.code, 5);
+    assert.match(refused.stderr, /`q` must contain a letter or a digit/);
+  });
+
   it('lists by state, type, metadata and page', async () => {
     const tag = `tag-${Date.now()}`;
     const args = [

@@ -1,18 +1,15 @@
 import { z } from 'zod';
-import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { submission } from '../../domain/tasks/task-submission.ts';
-import { readActorLabels } from '../../database/people/actors.ts';
 import { listCallbackAttempts } from '../../database/tasks/callbacks.ts';
 import { listPushAttempts } from '../../database/tasks/push.ts';
-import { listProjectIds } from '../../database/people/projects.ts';
-import { eraseRun, listRuns, type RunFilter } from '../../database/tasks/task-runs.ts';
+import { eraseRun } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type RouteResponse, type Route } from '../http/route.ts';
 import { allEvents, eventStream, isFeedOver } from './events.ts';
-import { presentAttempt, presentPushAttempt, presentListed } from './presenter.ts';
+import { presentAttempt, presentPushAttempt } from './presenter.ts';
+import { listRoute } from './list.ts';
 import { detailOf, openRun, readRun } from './read.ts';
 import { rerunTask } from './rerun.ts';
 import { retryCallback } from './retry-callback.ts';
@@ -33,7 +30,7 @@ const tag = 'task';
 export function taskRoutes(deps: Dependencies, limits: TaskLimits): Route[] {
   return [
     submit(deps),
-    list(deps),
+    listRoute(deps),
     read(deps, limits),
     ...actionRoutes(deps, limits),
     rerun(deps),
@@ -65,30 +62,6 @@ function submit(deps: Dependencies): Route {
     },
     problems: ['project_not_allowed', 'unavailable'],
     handle: async ({ caller, body, text, claim }) => await submitTask(deps, caller, { body, text, claim }),
-  });
-}
-
-function list(deps: Dependencies): Route {
-  return route({
-    method: 'get',
-    path: PATH,
-    operationId: 'listTasks',
-    tag,
-    summary: 'List tasks, newest first',
-    description:
-      'In addition to the named parameters, `metadata.<name>=<value>` returns only runs whose metadata has this value in this field.',
-    access: reads,
-    query: schema.listParameters,
-    responses: { 200: { description: 'A page of runs', schema: schema.listPage } },
-    async handle({ caller, query }) {
-      const { rows, nextCursor } = await listRuns(deps.database, await filterOf(deps, caller, query));
-      const labelOf = await readActorLabels(
-        deps.database,
-        rows.map((row) => row.created_by),
-      );
-      const data = rows.map((row) => presentListed(row, { baseUrl: deps.baseUrl, labelOf }));
-      return { status: 200, body: { data, next_cursor: nextCursor } };
-    },
   });
 }
 
@@ -318,29 +291,4 @@ function erase(deps: Dependencies): Route {
       return { status: 204 };
     },
   });
-}
-
-type ListQuery = z.output<typeof schema.listParameters>;
-
-async function filterOf(deps: Dependencies, caller: Caller, query: ListQuery): Promise<RunFilter> {
-  const all =
-    caller.kind === 'person' ? await listProjectIds(deps.database, caller.workspaceId) : [caller.projectId];
-  if (query.project_id && !all.includes(query.project_id)) {
-    throw new Problem('project_not_allowed', 'The credential has no access to this project.');
-  }
-  return {
-    projectIds: query.project_id ? [query.project_id] : all,
-    ...(query.state ? { states: query.state } : {}),
-    ...(query.task_type ? { taskTypes: query.task_type } : {}),
-    ...(query.created_after ? { createdAfter: query.created_after } : {}),
-    ...(query.created_before ? { createdBefore: query.created_before } : {}),
-    metadata: metadataOf(query),
-    ...(query.cursor ? { cursor: query.cursor } : {}),
-    limit: query.limit ?? DEFAULT_PAGE,
-  };
-}
-
-function metadataOf(query: Record<string, unknown>): Record<string, string> {
-  const given = Object.entries(query).filter(([name]) => name.startsWith('metadata.'));
-  return Object.fromEntries(given.map(([name, value]) => [name.slice('metadata.'.length), String(value)]));
 }

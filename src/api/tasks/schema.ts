@@ -1,7 +1,13 @@
 import { z } from 'zod';
-import { MAX_REASON_LENGTH, MAX_STEP_NAME_LENGTH } from '../../domain/common/limits.ts';
+import {
+  MAX_ACTOR_LENGTH,
+  MAX_REASON_LENGTH,
+  MAX_SEARCH_LENGTH,
+  MAX_STEP_NAME_LENGTH,
+} from '../../domain/common/limits.ts';
 import { CALLBACK_STATUSES, CALLBACK_TRIGGERS } from '../../domain/tasks/callback.ts';
 import { escalation, progress, question, runError, step, usage } from '../../domain/tasks/run-schemas.ts';
+import { runSearchOf } from '../../domain/tasks/run-search.ts';
 import { TASK_TYPES } from '../../domain/tasks/task-run.ts';
 import { TASK_STATES } from '../../domain/tasks/task-states.ts';
 import { isStorableJson } from '../../domain/common/text.ts';
@@ -148,13 +154,35 @@ export const listed = z
   .meta({ id: 'TaskListed' });
 export const listPage = pageOf(listed).meta({ id: 'TaskPage' });
 
+/** A search text, as the search that it describes. */
+const search = text({ least: 1, most: MAX_SEARCH_LENGTH }).transform((given, context) => {
+  const found = runSearchOf(given);
+  if (found) return found;
+  context.addIssue(fieldProblem('invalid_format', 'must contain a letter or a digit'));
+  return z.NEVER;
+});
+
 const knownListParameters = z.strictObject({
   ...pageParameters,
+  q: search
+    .optional()
+    .describe(
+      'Only runs whose title and metadata contain all these words or word prefixes, or whose id begins with this text (at least 8 digits). A page may have fewer rows than `limit`, even none, although `next_cursor` is not null',
+    ),
   state: listParameter(TASK_STATES).optional(),
   task_type: listParameter(TASK_TYPES).optional(),
   created_after: givenTime.optional().describe('Submitted at or after this time'),
   created_before: givenTime.optional().describe('Submitted before this time'),
   project_id: uuid.optional().describe('For users, who can access all projects of their workspace'),
+  created_by: text({ least: 1, most: MAX_ACTOR_LENGTH })
+    .optional()
+    .describe('Only runs of this submitter: `created_by` of a run, or `me` for the caller'),
+  needs_me: z
+    .literal('true')
+    .optional()
+    .describe(
+      'Only runs that wait for a person: an agent has asked a question, or the run was escalated and has not been rerun',
+    ),
 });
 /**
  * In addition to the named parameters, `metadata.<name>=<value>` compares a top-level field of the metadata by its

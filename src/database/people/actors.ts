@@ -29,6 +29,24 @@ export async function readActorLabels(
   return (actor) => labels.get(actor) ?? actor;
 }
 
+/** `user:<email>` or `key:<prefix>`, as {@link readActorLabels} returns them. */
+const LABEL = /^(user|key):(.+)$/s;
+
+/** Returns the actors of a workspace that a label stands for. An actor stands for itself. */
+export async function findActors(
+  database: Database,
+  { workspaceId, label }: { workspaceId: string; label: string },
+): Promise<string[]> {
+  const [, kind, name = ''] = LABEL.exec(label) ?? [];
+  if (kind === undefined) return [label];
+  const { rows } = await sql<{ actor: string }>`
+    select 'user:' || id as actor from users where ${kind} = 'user' and email = ${name.toLowerCase()}
+    union all
+    select 'key:' || id from api_keys where ${kind} = 'key' and prefix = ${name} and workspace_id = ${workspaceId}::uuid
+  `.execute(queryBuilderOf(database));
+  return [label, ...rows.map(({ actor }) => actor)];
+}
+
 function idOf(actor: string, kind: string): string[] {
   const [, found, id] = PERSON_OR_KEY.exec(actor) ?? [];
   return found === kind && id !== undefined ? [id] : [];

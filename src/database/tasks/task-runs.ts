@@ -4,10 +4,12 @@ import type { StoredPlan } from '../../domain/tasks/rerun.ts';
 import type { RunView } from '../../domain/tasks/run-schemas.ts';
 import { progressOf, type TaskType } from '../../domain/tasks/task-run.ts';
 import { isTerminal, type TaskState } from '../../domain/tasks/task-states.ts';
+import type { RunSearch } from '../../domain/tasks/run-search.ts';
 import { recordAudit } from '../people/audit.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { queryBuilderOf, type Database, type QueryBuilder } from '../database.ts';
 import { TaskRun } from './entities.ts';
+import { needsPerson, searchConditions } from './find-runs.ts';
 
 export type TaskRunRow = InferEntity<typeof TaskRun>;
 
@@ -39,6 +41,11 @@ export type RunFilter = {
   /** Only runs with an open question of an agent, or only runs without one. */
   asking?: boolean;
   updatedAfter?: Date;
+  /** Only runs that one of these actors submitted. */
+  createdBy?: readonly string[];
+  /** Only runs that wait for a person. */
+  needsPerson?: boolean;
+  search?: RunSearch;
   /** The id of the last row of the previous page. */
   cursor?: string;
   limit: number;
@@ -65,37 +72,45 @@ export async function findRun(database: Database, id: string): Promise<TaskRunRo
   return await database.em.fork().findOne(TaskRun, { id });
 }
 
-/** Returns a page of runs, newest first. `nextCursor` is null on the last page. */
+/**
+ * Returns a page of runs, newest first. `nextCursor` is null on the last page. A page of a search may have fewer rows than
+ * the limit before that.
+ */
 export async function listRuns(
   database: Database,
   filter: RunFilter,
 ): Promise<{ rows: TaskRunRow[]; nextCursor: string | null }> {
   if (filter.projectIds.length === 0) return { rows: [], nextCursor: null };
-  const conditions = conditionsOf(filter);
+  const { conditions: matches, searchedTo } = filter.search
+    ? await searchConditions(database, filter.search, filter)
+    : { conditions: [], searchedTo: null };
+  const conditions = [...conditionsOf(filter), ...matches];
   if (filter.cursor) conditions.push({ id: { $lt: filter.cursor } });
   const rows = await database.em
     .fork()
     .find(TaskRun, { $and: conditions }, { orderBy: { id: 'desc' }, limit: filter.limit + 1 });
   const page = rows.slice(0, filter.limit);
-  return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : null };
+  return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : searchedTo };
 }
 
+/** Filter of all pages, without a search. */
+type CountedFilter = Omit<RunFilter, 'search' | 'cursor' | 'limit'>;
+
 /** Returns the number of runs on all pages. */
-export async function countRuns(
-  database: Database,
-  filter: Omit<RunFilter, 'cursor' | 'limit'>,
-): Promise<number> {
+export async function countRuns(database: Database, filter: CountedFilter): Promise<number> {
   if (filter.projectIds.length === 0) return 0;
   return await database.em.fork().count(TaskRun, { $and: conditionsOf(filter) });
 }
 
-function conditionsOf(filter: Omit<RunFilter, 'cursor' | 'limit'>): FilterQuery<TaskRunRow>[] {
+function conditionsOf(filter: CountedFilter): FilterQuery<TaskRunRow>[] {
   const conditions: FilterQuery<TaskRunRow>[] = [{ project_id: { $in: [...filter.projectIds] } }];
   if (filter.states) conditions.push({ state: { $in: [...filter.states] } });
   if (filter.taskTypes) conditions.push({ task_type: { $in: [...filter.taskTypes] } });
   if (filter.createdAfter) conditions.push({ created_at: { $gte: filter.createdAfter } });
   if (filter.createdBefore) conditions.push({ created_at: { $lt: filter.createdBefore } });
   if (filter.updatedAfter) conditions.push({ updated_at: { $gte: filter.updatedAfter } });
+  if (filter.createdBy) conditions.push({ created_by: { $in: [...filter.createdBy] } });
+  if (filter.needsPerson) conditions.push(needsPerson());
   if (filter.asking !== undefined) conditions.push({ question: filter.asking ? { $ne: null } : null });
   for (const [name, value] of Object.entries(filter.metadata ?? {})) {
     const condition = raw(

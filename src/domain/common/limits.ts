@@ -82,8 +82,11 @@ export const CONCURRENT_ATTEMPTS = 10;
 export const MAX_SECRET_OVERLAP_HOURS = 168;
 /** How far ahead a manual retry of a delivery can be scheduled, in days. */
 export const MAX_RETRY_AHEAD_DAYS = 30;
-/** Length of the search text of a delivery log, in characters. */
+/** Length of the search text of a delivery log and of a list of tasks, in characters. */
 export const MAX_SEARCH_LENGTH = 200;
+/** Runs that a search finds by its index. If more match, each page looks at this many of the newest runs instead. */
+export const MAX_INDEXED_RUNS = 10_000;
+export const MAX_RUNS_PER_SEARCH = 20_000;
 /** Hours of a webhook's statistics. */
 export const MAX_STATISTICS_HOURS = 168;
 /** Length of the id of the object of an event, in characters. */
@@ -148,7 +151,7 @@ export const MAX_KEY_NAME_LENGTH = 200;
 export const MAX_PROJECT_NAME_LENGTH = 200;
 /** Longest overlap of two API keys, in hours. */
 export const MAX_KEY_OVERLAP_HOURS = 720;
-/** Length of the actor in a filter of the audit log, in characters. */
+/** Length of the actor in a filter of the audit log or of tasks, in characters. */
 export const MAX_ACTOR_LENGTH = 500;
 /** Lifetime of an invitation, in milliseconds. */
 export const INVITATION_MS = 7 * 24 * 3_600_000;
