@@ -136,7 +136,7 @@ describe('deliveries', () => {
           scheduled_at: null,
           reason: null,
           created_at: null,
-          about: 'iss_481 SHOP-142 The cart forgets its coupon Ben Alvarez',
+          about: 'SHOP-142 The cart forgets its coupon Ben Alvarez iss_481',
         },
       );
       assert.equal(attempts.length, 1);

@@ -24,15 +24,22 @@ describe('the payload of an event', () => {
 });
 
 describe('the search words of an event', () => {
-  it('are its id, its kind, its objects and its actor', () => {
+  it('are its id, its kind, its objects, its actor, and last the ids of its objects', () => {
     assert.equal(
       searchWordsOf({ id: 'evt_1', event: 'issue.updated' }, sampleData('issue.updated')),
-      'evt_1 issue.updated iss_481 SHOP-142 The cart forgets its coupon Ben Alvarez',
+      'evt_1 issue.updated SHOP-142 The cart forgets its coupon Ben Alvarez iss_481',
     );
     assert.equal(
       searchWordsOf({ id: 'evt_2', event: 'comment.created' }, sampleData('comment.created')),
-      'evt_2 comment.created com_77 iss_481 SHOP-142 The cart forgets its coupon Ada Okafor',
+      'evt_2 comment.created SHOP-142 The cart forgets its coupon Ada Okafor com_77 iss_481',
     );
+  });
+
+  it('contain the ids of objects with long titles', () => {
+    const issue = { id: 'iss_1', key: 'SHOP-1', title: 'long '.repeat(1_000) };
+    const words = searchWordsOf({ id: 'evt_1', event: 'issue.created' }, { issue });
+    assert.equal(words.length, 1_000);
+    assert.match(words, /^evt_1 issue.created SHOP-1 long .* iss_1$/);
   });
 
   it('can be stored and have at most 1,000 characters, for any data', () => {

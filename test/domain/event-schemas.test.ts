@@ -174,7 +174,7 @@ describe('the description of an event', () => {
     const issue = { name: 'n', title: 't', key: 'k', id: 'i', status: 's' };
     assert.equal(
       searchWordsOf(event, { issue, actor: { id: 'u', name: 'Ada' } }),
-      'evt_1 issue.created i k t n Ada',
+      'evt_1 issue.created k t n Ada i',
     );
     assert.equal(searchWordsOf(event, { issue: null, actor: null }), 'evt_1 issue.created');
     assert.equal(searchWordsOf(event, { issue: { id: 'i', key: 7, title: null } }), 'evt_1 issue.created i');
@@ -185,7 +185,7 @@ describe('the description of an event', () => {
 
   it('also has the issue of a comment', () => {
     const data = { comment: { id: 'c' }, issue: { key: 'SHOP-1' } };
-    assert.equal(searchWordsOf({ id: 'e', event: 'comment.created' }, data), 'e comment.created c SHOP-1');
+    assert.equal(searchWordsOf({ id: 'e', event: 'comment.created' }, data), 'e comment.created SHOP-1 c');
   });
 
   it('comes from the data of the stored payload', () => {

@@ -8,6 +8,7 @@ import {
   comingAttempts,
   describeDelivery,
   lastFailure,
+  outcomeText,
   remedyFor,
   retryMessage,
 } from '../../web/pages/webhooks/parts/attempt-text.ts';
@@ -197,4 +198,19 @@ describe('the example of an event', () => {
       assert.ok(EVENT_SCHEMAS[kind].safeParse(data).success, text);
     }
   });
+});
+
+describe('the outcome of a delivery in the log', () => {
+  const none = { attempts_count: 0, response_status: null, failure: null, response_ms: null, reason: null };
+  for (const [fields, text] of [
+    [none, ''],
+    [{ ...none, reason: 'priority is "Low", not "High"' }, 'priority is "Low", not "High"'],
+    [{ ...none, attempts_count: 1, response_status: 200, response_ms: 41 }, '200 · 41 ms'],
+    [
+      { ...none, attempts_count: 2, failure: 'timeout', reason: 'the webhook is inactive' },
+      'timeout · the webhook is inactive',
+    ],
+  ] as const) {
+    it(`is "${text}"`, () => assert.equal(outcomeText(fields), text));
+  }
 });

@@ -266,6 +266,23 @@ describe('the webhook screens', function () {
     await assertAccessible(page, 'a failed test');
   });
 
+  it('show the key and title of the event of a delivery first, and its ids last', async () => {
+    const filters = [{ field: 'priority', values: ['Highest'] }];
+    const id = await webhook({ events: [{ event: 'issue.created', filters }], secret: 'quiet' });
+    await at.go(`${LIST}/${id}`);
+    await publish();
+    await log().waitFor();
+    const texts = (await log().innerText()).split('\n').filter((text) => text.trim() !== '');
+    assert.deepEqual(texts.slice(0, 4), [
+      'skipped',
+      'SHOP-142 The cart forgets its coupon Ben Alvarez iss_481',
+      'issue.created',
+      'priority is "High", not "Highest"',
+    ]);
+    await assertFitsPhone(page);
+    await picture(page, 'deliveries');
+  });
+
   it('show deliveries live, open one, and retry it', async () => {
     const filters = [{ field: 'priority', values: ['High'] }];
     const id = await webhook({ events: [{ event: 'issue.created', filters }], secret: 'quiet' });

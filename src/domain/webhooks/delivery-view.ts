@@ -36,7 +36,7 @@ export const listedDelivery = deliveryView
     about: z
       .string()
       .nullable()
-      .describe('Ids, keys, titles and names in the event; null after they were deleted'),
+      .describe('Keys, titles, names and then ids in the event; null after they were deleted'),
   })
   .meta({ id: 'ListedDelivery' });
 

@@ -24,23 +24,39 @@ export function payloadText({ id, event, timestamp, workspace, data }: PayloadPa
 }
 
 const MAX_SEARCH_WORDS_LENGTH = 1_000;
-/** Fields of an object that people search for. */
-const SEARCHABLE_FIELDS = ['id', 'key', 'title', 'name'] as const;
+/** Fields of an object that people search for and recognize it by. */
+const READABLE_FIELDS = ['key', 'title', 'name'] as const;
 
-/** Returns the search words of an event: its id and kind, its main object, and its actor. */
+/**
+ * Returns the search words of an event: its id and kind, its main object, its actor, and last the ids of its objects. Logs
+ * show them in this order, and cut them at the end. If they are too long, the ids stay complete.
+ */
 export function searchWordsOf(
   event: { id: string; event: EventKind },
   data: Record<string, unknown>,
 ): string {
   const { object } = ABOUT_EVENTS[event.event];
-  const about = [
-    ...searchableTexts(data[object]),
-    ...(object === 'issue' ? [] : searchableTexts(data['issue'])),
+  const objects = [data[object], ...(object === 'issue' ? [] : [data['issue']])];
+  const readable = [
+    ...objects.flatMap((one) => textsOf(one, READABLE_FIELDS)),
+    ...textsOf(data['actor'], ['name']),
   ];
-  const actor = searchableTexts(data['actor'], ['name']);
-  const words = [event.id, event.event, ...about, ...actor].join(' ');
+  const start = `${event.id} ${event.event}`;
+  const end = after(
+    objects.flatMap((one) => textsOf(one, ['id'])),
+    MAX_SEARCH_WORDS_LENGTH - start.length,
+  );
+  const middle = after(readable, MAX_SEARCH_WORDS_LENGTH - start.length - end.length);
   // NUL and lone surrogates cannot be stored.
-  return words.slice(0, MAX_SEARCH_WORDS_LENGTH).replaceAll('\u0000', ' ').toWellFormed();
+  return `${start}${middle}${end}`.replaceAll('\u0000', ' ').toWellFormed();
+}
+
+/** Returns the texts as they follow others, cut to a length. */
+function after(texts: readonly string[], length: number): string {
+  return texts
+    .map((text) => ` ${text}`)
+    .join('')
+    .slice(0, length);
 }
 
 /** Returns `data` of a stored payload. */
@@ -54,12 +70,10 @@ export function describeEvent(event: { id: string; event: EventKind }, words: st
   return words.startsWith(head) && words.length > head.length ? words.slice(head.length) : null;
 }
 
-function searchableTexts(
-  object: unknown,
-  members: readonly (typeof SEARCHABLE_FIELDS)[number][] = SEARCHABLE_FIELDS,
-): string[] {
+/** Returns the texts in these fields of an object. */
+function textsOf(object: unknown, fields: readonly string[]): string[] {
   if (object === null || typeof object !== 'object') return [];
-  return members
-    .map((member) => (object as Record<string, unknown>)[member])
+  return fields
+    .map((field) => (object as Record<string, unknown>)[field])
     .filter((value) => typeof value === 'string');
 }

@@ -63,7 +63,7 @@ export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
       </Group>
       <LogFilters />
       {log.isPending ? (
-        <ListSkeleton rows={8} height={40} />
+        <ListSkeleton rows={8} height={60} />
       ) : log.isError && rows.length === 0 ? (
         <ErrorState
           title="The log could not be loaded"

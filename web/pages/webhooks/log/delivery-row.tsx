@@ -1,9 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
-import { formatDuration } from '../../../format/time.ts';
 import { Status } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
-import { comingAttempts, outcomeLabel } from '../parts/attempt-text.ts';
+import { comingAttempts, outcomeText } from '../parts/attempt-text.ts';
 import { plural } from '../parts/health.ts';
 import type { Delivery } from '../parts/queries.ts';
 import classes from './log.module.css';
@@ -28,17 +27,20 @@ export const DeliveryRow = memo(function DeliveryRow({
         search={(before) => ({ ...before, delivery: delivery.id })}
         replace={isOpen}
         resetScroll={false}
-        className={classes['event']}
+        className={classes['about']}
+        title={delivery.about ?? delivery.event_id}
         aria-current={isOpen ? 'true' : undefined}
       >
+        {delivery.about ?? delivery.event_id}
+      </Link>
+      <span className={classes['event']}>
         {delivery.event}
         {delivery.test ? ' · test' : ''}
-      </Link>
-      <span className={classes['about']} title={delivery.about ?? delivery.event_id}>
-        {delivery.about ?? delivery.event_id}
+      </span>
+      <span className={classes['outcome']} title={delivery.reason ?? undefined}>
+        {outcomeText(delivery)}
       </span>
       <span className={classes['tries']}>{attemptsText(delivery)}</span>
-      <span className={classes['outcome']}>{outcomeText(delivery)}</span>
       <span className={classes['when']}>
         <RelativeTime at={delivery.created_at} />
         {automatic ? (
@@ -61,10 +63,4 @@ export const DeliveryRow = memo(function DeliveryRow({
 /** Without the number of attempts in total: a recovery starts the schedule again, and manual attempts are additional. */
 function attemptsText({ attempts_count: count }: Delivery): string {
   return count === 0 ? '' : plural(count, 'attempt');
-}
-
-function outcomeText({ attempts_count, response_status, failure, response_ms, reason }: Delivery): string {
-  if (attempts_count === 0) return reason ?? '';
-  const took = response_ms === null ? '' : ` · ${formatDuration(response_ms)}`;
-  return `${outcomeLabel(response_status, failure)}${took}`;
 }

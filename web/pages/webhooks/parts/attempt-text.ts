@@ -68,6 +68,28 @@ export function outcomeLabel(status: number | null, failure: string | null): str
   return failure.replaceAll('_', ' ');
 }
 
+/** The fields that determine the outcome of a delivery in a log. */
+type Outcome = {
+  attempts_count: number;
+  response_status: number | null;
+  failure: string | null;
+  response_ms: number | null;
+  reason: string | null;
+};
+
+/** Returns the outcome of the last attempt and the reason: `503 · 1.2 s`, `200 · 41 ms · the retry was cancelled`. */
+export function outcomeText({
+  attempts_count,
+  response_status,
+  failure,
+  response_ms,
+  reason,
+}: Outcome): string {
+  const last = attempts_count === 0 ? [] : [outcomeLabel(response_status, failure)];
+  const took = attempts_count === 0 || response_ms === null ? [] : [formatDuration(response_ms)];
+  return [...last, ...took, ...(reason === null ? [] : [reason])].join(' · ');
+}
+
 /** The last attempt of the newest delivery of a webhook, as in its statistics. */
 type Last = { response_status: number | null; failure: string | null };
 
