@@ -2,6 +2,7 @@ import { ActionIcon, Group, Title } from '@mantine/core';
 import { Link, type LinkProps } from '@tanstack/react-router';
 import { useEffect, useRef, type ReactNode } from 'react';
 import { IconArrowsDiagonal, IconX } from './icons.tsx';
+import { useKeys } from './keys.ts';
 import { linkIn, useRowInPlace } from './row-in-place.ts';
 import classes from './side-panel.module.css';
 
@@ -12,7 +13,7 @@ type SidePanelProps = {
   /** Selects the row of the object in the list. */
   row: string;
   onClose: () => void;
-  /** Called with -1 or 1 by the arrow keys, to move through the list. */
+  /** Called with -1 or 1 by these keys, to move through the list. */
   onStep?: (by: -1 | 1) => void;
   /** The full page of the same object. */
   page?: { to: NonNullable<LinkProps['to']>; params: Record<string, string> };
@@ -20,14 +21,15 @@ type SidePanelProps = {
 };
 
 /**
- * Shows details beside a list, which stays usable. Escape closes the panel, the arrow keys move through the list.
+ * Shows details beside a list, which stays usable. Escape closes the panel, the arrow keys, j and k move through the list.
  * The panel takes the focus when it opens. When it closes, the focus returns to the row of the object, which keeps its place.
  */
 export function SidePanel({ title, label, row, onClose, onStep, page, children }: SidePanelProps) {
   const panel = useRef<HTMLElement>(null);
   useRowInPlace(row);
   useFocusWhileOpen(panel, row);
-  useKeys({ Escape: onClose, ArrowUp: () => onStep?.(-1), ArrowDown: () => onStep?.(1) });
+  const [up, down] = [() => onStep?.(-1), () => onStep?.(1)];
+  useKeys({ Escape: onClose, ArrowUp: up, k: up, ArrowDown: down, j: down });
   return (
     <aside ref={panel} data-side-panel className={classes['panel']} aria-label={label} tabIndex={-1}>
       <Group className={classes['head']} justify="space-between" wrap="nowrap" gap="xs">
@@ -76,29 +78,4 @@ function useFocusWhileOpen(panel: React.RefObject<HTMLElement | null>, row: stri
       if (next instanceof HTMLElement && next.isConnected) next.focus({ preventScroll: true });
     };
   }, [panel]);
-}
-
-/** Handles keys unless they are typed into a field or belong to an open dialog or menu. */
-function useKeys(keys: Readonly<Record<string, () => void>>): void {
-  const now = useRef(keys);
-  useEffect(() => {
-    now.current = keys;
-  });
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const act = now.current[event.key];
-      if (!act || event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
-      if (isBusy(event.target)) return;
-      event.preventDefault();
-      act();
-    };
-    document.addEventListener('keydown', onKey);
-    return () => document.removeEventListener('keydown', onKey);
-  }, []);
-}
-
-function isBusy(target: EventTarget | null): boolean {
-  if (document.querySelector('[role="dialog"], [role="menu"], [role="listbox"]')) return true;
-  const selector = 'input, textarea, select, [contenteditable], [role="tab"], [role="region"]';
-  return target instanceof Element && target.closest(selector) !== null;
 }

@@ -12,10 +12,16 @@ import {
 } from '../components/icons.tsx';
 import classes from './shell.module.css';
 
-type NavigationItem = {
+export type NavigationItem = {
   to: NonNullable<LinkProps['to']>;
   title: string;
   icon: Icon;
+};
+
+const ORCHESTRATION: NavigationItem = {
+  to: '/orchestration',
+  title: 'Orchestration',
+  icon: IconTopologyStar3,
 };
 
 const SETTINGS: { heading: string; items: NavigationItem[] }[] = [
@@ -36,14 +42,14 @@ const SETTINGS: { heading: string; items: NavigationItem[] }[] = [
   },
 ];
 
+/** All pages of the main navigation. */
+export const PAGES: readonly NavigationItem[] = [ORCHESTRATION, ...SETTINGS.flatMap(({ items }) => items)];
+
 /** The main navigation. `onGo` closes it on a phone. */
 export function Navigation({ onGo }: { onGo: () => void }) {
   return (
     <>
-      <NavigationList
-        items={[{ to: '/orchestration', title: 'Orchestration', icon: IconTopologyStar3 }]}
-        onGo={onGo}
-      />
+      <NavigationList items={[ORCHESTRATION]} onGo={onGo} />
       {SETTINGS.map(({ heading, items }) => (
         <div key={heading}>
           <div className={classes['heading']}>{heading}</div>

@@ -6,6 +6,7 @@ import { Bell } from '../components/notifications/bell.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
 import { Navigation } from './navigation.tsx';
 import { PersonMenu } from './person-menu.tsx';
+import { Shortcuts } from './shortcuts.tsx';
 import classes from './shell.module.css';
 import { ThemeSwitch } from './theme-switch.tsx';
 
@@ -43,6 +44,7 @@ export function Shell() {
           </Group>
           <Group gap={4} wrap="nowrap" className={classes['tools']}>
             <ConnectionBanner />
+            <Shortcuts />
             <Bell />
             <ThemeSwitch />
             <PersonMenu />

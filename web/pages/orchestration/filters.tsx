@@ -1,28 +1,42 @@
-import { Button, Group } from '@mantine/core';
+import { Button } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { TASK_TYPES } from '../../../src/domain/tasks/task-run.ts';
 import { TASK_STATES } from '../../../src/domain/tasks/task-states.ts';
+import { membersQuery } from '../../api/members.ts';
 import { useProjects } from '../../api/projects.ts';
 import { FilterMenu } from '../../components/filter-menu.tsx';
+import { SearchField } from '../../components/search-field.tsx';
 import { Status } from '../../components/status.tsx';
-import type { RunListSearch } from './list-search.ts';
+import { TimeFilter } from '../../components/time-filter.tsx';
+import classes from './filters.module.css';
+import { filtersOf, hasFilters, withoutEmpty, type SearchChange } from './list-search.ts';
+import { submitterOptions } from './words.ts';
 
 const routeApi = getRouteApi('/signed-in/orchestration');
 
 const STATES = TASK_STATES.map((value) => ({ value, title: <Status status={value} /> }));
 const TYPES = TASK_TYPES.map((value) => ({ value, title: value }));
 
-/** The filters of the list. All of them are in the address. */
-export function RunFilters() {
+/** The filters of the list. All of them are in the address. `submitters` are those of the listed runs. */
+export function RunFilters({ submitters }: { submitters: readonly string[] }) {
   const search = routeApi.useSearch();
   const navigate = routeApi.useNavigate();
   const { projects } = useProjects();
-  const { state = [], type = [], project } = search;
-  const change = (members: RunListSearch) =>
+  const { text = '', state = [], type = [], project, by, needs } = search;
+  const change = (members: SearchChange) =>
     void navigate({ search: (before) => withoutEmpty({ ...before, ...members }), replace: true });
-  const isFiltered = state.length > 0 || type.length > 0 || project !== undefined;
+  const clear = () =>
+    change(Object.fromEntries(Object.keys(filtersOf(search)).map((name) => [name, undefined])));
   return (
-    <Group gap="xs" mb="md">
+    <div className={classes['filters']}>
+      <SearchField
+        label="Search by title, ID or metadata"
+        placeholder="Title, ID or metadata…"
+        text={text}
+        onChange={(words) => change({ text: words })}
+        className={classes['search']}
+      />
       <FilterMenu
         label="State"
         options={STATES}
@@ -35,48 +49,75 @@ export function RunFilters() {
         chosen={type}
         onChange={(chosen) => change({ type: chosen })}
       />
-      {projects.length > 1 ? (
-        <ProjectFilter
-          projects={projects}
-          chosen={project}
-          onChange={(chosen) => change({ project: chosen ?? '' })}
-        />
-      ) : null}
-      {isFiltered ? (
-        <Button variant="subtle" size="sm" onClick={() => change({ state: [], type: [], project: '' })}>
+      <Choice
+        label="Project"
+        none="All projects"
+        options={projects.map(({ id, name }) => ({ value: id, name }))}
+        chosen={project}
+        onChange={(chosen) => change({ project: chosen })}
+      />
+      <Submitter submitters={submitters} chosen={by} onChange={(chosen) => change({ by: chosen })} />
+      <TimeFilter search={search} onChange={change} />
+      <Button
+        variant={needs ? 'light' : 'default'}
+        size="sm"
+        aria-pressed={needs !== undefined}
+        title="Runs with a question, and escalated runs that were not rerun"
+        onClick={() => change({ needs: needs ? undefined : 'me' })}
+      >
+        Needs me
+      </Button>
+      {hasFilters(search) ? (
+        <Button variant="subtle" size="sm" onClick={clear}>
           Clear filters
         </Button>
       ) : null}
-    </Group>
+    </div>
   );
 }
 
-type ProjectFilterProps = {
-  projects: readonly { id: string; name: string }[];
+type SubmitterProps = {
+  submitters: readonly string[];
   chosen: string | undefined;
-  onChange: (id: string | undefined) => void;
+  onChange: (submitter: string | undefined) => void;
 };
 
-function ProjectFilter({ projects, chosen, onChange }: ProjectFilterProps) {
+function Submitter({ submitters, chosen, onChange }: SubmitterProps) {
+  const { data: members = [] } = useInfiniteQuery({ ...membersQuery, staleTime: 60_000 });
+  return (
+    <Choice
+      label="Submitter"
+      none="All submitters"
+      options={submitterOptions(members, [...submitters, ...(chosen ? [chosen] : [])])}
+      chosen={chosen}
+      onChange={onChange}
+    />
+  );
+}
+
+type ChoiceProps = {
+  label: string;
+  /** The option that removes the filter. */
+  none: string;
+  options: readonly { value: string; name: string }[];
+  chosen: string | undefined;
+  onChange: (value: string | undefined) => void;
+};
+
+function Choice({ label, none, options, chosen, onChange }: ChoiceProps) {
   return (
     <select
-      className="plain-select"
-      aria-label="Project"
+      className={`plain-select ${classes['choice']}`}
+      aria-label={label}
       value={chosen ?? ''}
       onChange={(event) => onChange(event.currentTarget.value || undefined)}
     >
-      <option value="">All projects</option>
-      {projects.map(({ id, name }) => (
-        <option key={id} value={id}>
+      <option value="">{none}</option>
+      {options.map(({ value, name }) => (
+        <option key={value} value={value}>
           {name}
         </option>
       ))}
     </select>
-  );
-}
-
-function withoutEmpty(search: RunListSearch): RunListSearch {
-  return Object.fromEntries(
-    Object.entries(search).filter(([, value]) => value !== undefined && value.length > 0),
   );
 }

@@ -12,7 +12,7 @@ import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { RunFilters } from './filters.tsx';
 import { runsQuery, type ListedRun } from './queries.ts';
 import { RunTable } from './run-table.tsx';
-import type { RunListSearch } from './list-search.ts';
+import { filtersOf, hasFilters, withoutEmpty, type RunListSearch } from './list-search.ts';
 
 const FirstSteps = lazy(async () => ({ default: (await import('./first-steps.tsx')).FirstSteps }));
 const RunPanel = lazy(async () => ({ default: (await import('./run-panel.tsx')).RunPanel }));
@@ -39,7 +39,14 @@ export function RunList() {
       replace: search.run !== undefined,
       resetScroll: false,
     });
-  const submit = hasScope('tasks:write') ? (
+  const maySubmit = hasScope('tasks:write');
+  const isFormOpen = maySubmit && (submitting || search.submit === 'yes');
+  const closeForm = () => {
+    setSubmitting(false);
+    if (search.submit === undefined) return;
+    void navigate({ search: (before) => withoutEmpty({ ...before, submit: undefined }), replace: true });
+  };
+  const submit = maySubmit ? (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setSubmitting(true)}>
       Submit task
     </Button>
@@ -54,7 +61,7 @@ export function RunList() {
           onSubmit={() => setSubmitting(true)}
         />
       </Suspense>
-      <RunFilters />
+      <RunFilters submitters={rows.map((run) => run.created_by)} />
       {runs.isPending ? (
         <ListSkeleton />
       ) : runs.isError && rows.length === 0 ? (
@@ -63,6 +70,8 @@ export function RunList() {
           error={runs.error}
           onRetry={() => void runs.refetch()}
         />
+      ) : rows.length === 0 && runs.hasNextPage ? (
+        <ListSkeleton />
       ) : rows.length === 0 ? (
         <NoRuns isFiltered={hasFilters(search)} submit={submit} />
       ) : (
@@ -77,7 +86,7 @@ export function RunList() {
             onStep={(by) => open(neighbour(rows, search.run, by))}
           />
         ) : null}
-        {submitting ? <SubmitTask onClose={() => setSubmitting(false)} onWatch={open} /> : null}
+        {isFormOpen ? <SubmitTask onClose={closeForm} onWatch={open} /> : null}
       </Suspense>
     </Page>
   );
@@ -90,7 +99,7 @@ function PanelSpace() {
 
 function useRuns(search: RunListSearch) {
   return useInfiniteQuery({
-    ...runsQuery(search),
+    ...runsQuery(filtersOf(search)),
     placeholderData: (before) => before,
     refetchInterval: ({ state: { data } }) => {
       const rows = data?.pages.flatMap((page) => page.data) ?? [];
@@ -99,13 +108,8 @@ function useRuns(search: RunListSearch) {
   });
 }
 
-function hasFilters({ state, type, project }: RunListSearch): boolean {
-  return (state ?? type ?? project) !== undefined;
-}
-
 function withRun(search: RunListSearch, run: string | undefined): RunListSearch {
-  const { run: _open, ...filters } = search;
-  return { ...filters, ...(run && { run }) };
+  return { ...filtersOf(search), ...(run && { run }) };
 }
 
 /** Returns the run above or below the open one; the open one itself at the ends of the list. */
@@ -126,7 +130,8 @@ function NoRuns({ isFiltered, submit }: { isFiltered: boolean; submit: React.Rea
           </Button>
         }
       >
-        Change or clear the filters.
+        Change or clear the filters. Search matches the beginnings of words in titles and metadata, and of
+        IDs.
       </EmptyState>
     );
   }

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { unwrap, api, type Schemas } from '../../api/client.ts';
 import { pagedQuery } from '../../api/pages.ts';
-import type { RunListSearch } from './list-search.ts';
+import { parametersOf, type ListFilters } from './list-search.ts';
 
 export type ListedRun = Schemas['TaskListed'];
 export type Run = Schemas['TaskDetail'];
@@ -11,14 +11,9 @@ export type Step = Schemas['Step'];
 const PAGE_SIZE = 50;
 
 /** Runs by the filters of the address, newest first. */
-export function runsQuery({ state, type, project }: RunListSearch) {
-  const filters = {
-    ...(state && { state }),
-    ...(type && { task_type: type }),
-    ...(project && { project_id: project }),
-  };
+export function runsQuery(filters: ListFilters) {
   return pagedQuery<ListedRun>(['runs', filters], async (cursor, signal) => {
-    const query = { limit: PAGE_SIZE, ...filters, ...(cursor && { cursor }) };
+    const query = { limit: PAGE_SIZE, ...parametersOf(filters), ...(cursor && { cursor }) };
     return await unwrap(api.GET('/api/v1/tasks', { params: { query }, signal }));
   });
 }

@@ -53,7 +53,7 @@ const Row = memo(function Row({
   isOpen: boolean;
 }) {
   return (
-    <tr className={classes['row']} data-open={isOpen || undefined} data-run={run.execution_id}>
+    <tr className={classes['row']} data-open={isOpen || undefined} data-run={run.execution_id} data-list-row>
       <td>
         <Status status={run.state} />
       </td>

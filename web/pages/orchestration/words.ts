@@ -32,6 +32,21 @@ export function actorName(label: string): string {
   return kind === 'temporal' ? `${name} (in Temporal)` : `${kind} ${name}`;
 }
 
+/** Returns the choices of a filter by submitter: the caller, the members by name, and others by their label. */
+export function submitterOptions(
+  members: readonly { name: string; email: string }[],
+  labels: readonly string[],
+): { value: string; name: string }[] {
+  const people = members.map(({ name, email }) => ({ value: `user:${email}`, name }));
+  const known = new Set(['me', ...people.map(({ value }) => value)]);
+  const others = [...new Set(labels)].filter((label) => !known.has(label)).toSorted();
+  return [
+    { value: 'me', name: 'Me' },
+    ...people.toSorted((one, other) => one.name.localeCompare(other.name)),
+    ...others.map((value) => ({ value, name: actorName(value) })),
+  ];
+}
+
 /** Returns what follows the status of a callback without attempts: `. Cancelled runs send no callback.` */
 export function callbackOutlook({
   state,

@@ -8,7 +8,7 @@ import { Page } from '../../components/page.tsx';
 import { Invitations } from './members/invitations.tsx';
 import { Invite } from './members/invite.tsx';
 import { MemberTable } from './members/member-table.tsx';
-import { membersQuery } from './members/queries.ts';
+import { membersQuery } from '../../api/members.ts';
 
 /** The people of the workspace, and who is invited. */
 export function Members() {

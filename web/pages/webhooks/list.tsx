@@ -10,7 +10,7 @@ import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
-import { webhooksQuery, type Webhook } from './parts/queries.ts';
+import { webhooksQuery, type Webhook } from '../../api/webhooks.ts';
 import { HEALTH_STATES, healthOf } from './parts/health.ts';
 import classes from './list.module.css';
 import type { WebhookListSearch } from './search.ts';
@@ -85,6 +85,7 @@ function ListFilters() {
   return (
     <div className={classes['filters']}>
       <TextInput
+        data-list-search
         aria-label="Search by name, URL or event"
         placeholder="Search"
         leftSection={<IconSearch size={16} aria-hidden />}

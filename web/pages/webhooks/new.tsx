@@ -7,7 +7,8 @@ import { Page } from '../../components/page.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { createRequestKeys } from '../../forms/request-key.ts';
 import { WebhookForm, type SaveRequest } from './form/webhook-form.tsx';
-import { webhookQuery, webhooksQuery } from './parts/queries.ts';
+import { webhooksQuery } from '../../api/webhooks.ts';
+import { webhookQuery } from './parts/queries.ts';
 import { keepSecret } from './parts/saved-secret.tsx';
 import { sendTest } from './test/send-test.ts';
 

@@ -2,7 +2,7 @@ import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../src/domain/webh
 import { EVENT_KINDS, type EventKind } from '../../../src/domain/webhooks/event-kinds.ts';
 import { parseText, parseList } from '../../routing/search.ts';
 import { HEALTH_STATES, type WebhookHealth } from './parts/health.ts';
-import { SPANS, type Span } from './log/spans.ts';
+import { SPANS, type Span } from '../../format/spans.ts';
 
 /** The filters of the list. */
 export type WebhookListSearch = { text?: string; status?: WebhookHealth[] };

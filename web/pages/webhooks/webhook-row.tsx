@@ -17,7 +17,7 @@ export function WebhookRow({ webhook }: { webhook: Webhook }) {
   const health = healthOf(webhook);
   const isFiltered = webhook.events.some(({ filters }) => filters.length > 0);
   return (
-    <li className={classes['row']} data-webhook={webhook.id}>
+    <li className={classes['row']} data-webhook={webhook.id} data-list-row>
       <Link to="/settings/integrations/webhooks/$webhookId" params={params} className={classes['name']}>
         {webhook.name}
       </Link>

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { AUDIT_AREAS } from '../../../../src/domain/people/audit-actions.ts';
 import { FilterMenu } from '../../../components/filter-menu.tsx';
-import { membersQuery } from '../members/queries.ts';
+import { membersQuery } from '../../../api/members.ts';
 import type { AuditSearch, Span } from './search.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/audit-log');

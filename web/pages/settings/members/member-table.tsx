@@ -8,7 +8,7 @@ import { useSession } from '../../../api/session.ts';
 import { DataTable } from '../../../components/data-table.tsx';
 import { errorMessage } from '../../../components/states.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
-import { membersQuery, type Member } from './queries.ts';
+import { membersQuery, type Member } from '../../../api/members.ts';
 import { RemoveMember } from './remove-member.tsx';
 import { ROLE_DESCRIPTIONS } from './roles.ts';
 

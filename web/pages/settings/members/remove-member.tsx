@@ -6,7 +6,8 @@ import { Confirm } from '../../../components/confirm.tsx';
 import { DataTable } from '../../../components/data-table.tsx';
 import { errorMessage } from '../../../components/states.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
-import { keysOfQuery, membersQuery, type Key, type Member } from './queries.ts';
+import { membersQuery, type Member } from '../../../api/members.ts';
+import { keysOfQuery, type Key } from './queries.ts';
 
 /** Removes a member after a confirmation, and revokes the keys that the member created unless the user keeps them. */
 export function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {

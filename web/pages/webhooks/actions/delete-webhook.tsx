@@ -3,7 +3,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { unwrap, api } from '../../../api/client.ts';
 import { Confirm } from '../../../components/confirm.tsx';
-import { webhooksQuery, type Stats, type Webhook } from '../parts/queries.ts';
+import { webhooksQuery, type Webhook } from '../../../api/webhooks.ts';
+import type { Stats } from '../parts/queries.ts';
 import { plural } from '../parts/health.ts';
 
 type DeleteProps = { webhook: Webhook; stats: Stats | undefined; opened: boolean; onClose: () => void };

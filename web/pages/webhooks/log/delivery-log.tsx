@@ -15,7 +15,7 @@ import { DeliveryRow } from './delivery-row.tsx';
 import { eventAsCurl } from './example.ts';
 import { LogFilters } from './log-filters.tsx';
 import classes from './log.module.css';
-import { startOfSpan } from './spans.ts';
+import { startOfSpan } from '../../../format/spans.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
 

@@ -17,7 +17,7 @@ export const DeliveryRow = memo(function DeliveryRow({
 }) {
   const { automatic, scheduled } = comingAttempts(delivery);
   return (
-    <li className={classes['row']} data-open={isOpen || undefined} data-delivery={delivery.id}>
+    <li className={classes['row']} data-open={isOpen || undefined} data-delivery={delivery.id} data-list-row>
       <span className={classes['status']}>
         <Status status={delivery.status} />
       </span>

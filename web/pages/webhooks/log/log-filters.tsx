@@ -1,20 +1,16 @@
-import { Button, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Button } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
-import { MAX_SEARCH_LENGTH } from '../../../../src/domain/common/limits.ts';
 import { DELIVERY_STATUSES } from '../../../../src/domain/webhooks/delivery.ts';
 import { EVENT_KINDS } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { FilterMenu } from '../../../components/filter-menu.tsx';
-import { IconSearch } from '../../../components/icons.tsx';
+import { SearchField } from '../../../components/search-field.tsx';
 import { Status } from '../../../components/status.tsx';
 import { withChange, type SearchChange } from '../search.ts';
 import classes from './log.module.css';
-import { SPAN_LABELS, SPANS, type Span } from './spans.ts';
+import { SPAN_LABELS, SPANS, type Span } from '../../../format/spans.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
 
-const DEBOUNCE_MS = 250;
 const STATUSES = DELIVERY_STATUSES.map((value) => ({ value, title: <Status status={value} /> }));
 const KINDS = EVENT_KINDS.map((value) => ({ value, title: value }));
 
@@ -23,7 +19,6 @@ export function LogFilters() {
   const search = routeApi.useSearch();
   const navigate = routeApi.useNavigate();
   const { status = [], event = [], span, text = '' } = search;
-  const [cleared, setCleared] = useState(0);
   const change = (members: SearchChange) =>
     void navigate({ search: (before) => withChange(before, members), replace: true, resetScroll: false });
   const isFiltered = status.length > 0 || event.length > 0 || span !== undefined || text !== '';
@@ -56,39 +51,22 @@ export function LogFilters() {
           </option>
         ))}
       </select>
-      <SearchField key={cleared} text={text} onChange={(words) => change({ text: words })} />
+      <SearchField
+        label="Search by ID, issue key, title or name"
+        placeholder="ID, issue key, title or name…"
+        text={text}
+        onChange={(words) => change({ text: words })}
+        className={classes['search']}
+      />
       {isFiltered ? (
         <Button
           variant="subtle"
           size="sm"
-          onClick={() => {
-            setCleared(cleared + 1);
-            change({ status: [], event: [], span: undefined, text: '' });
-          }}
+          onClick={() => change({ status: [], event: [], span: undefined, text: '' })}
         >
           Clear filters
         </Button>
       ) : null}
     </div>
-  );
-}
-
-/** Updates the address after a delay, since typing is faster than searching. */
-function SearchField({ text, onChange }: { text: string; onChange: (text: string) => void }) {
-  const [typed, setTyped] = useState(text);
-  const search = useDebouncedCallback(onChange, DEBOUNCE_MS);
-  return (
-    <TextInput
-      aria-label="Search by ID, issue key, title or name"
-      placeholder="ID, issue key, title or name…"
-      leftSection={<IconSearch size={16} aria-hidden />}
-      className={classes['search'] ?? ''}
-      maxLength={MAX_SEARCH_LENGTH}
-      value={typed}
-      onChange={(event) => {
-        setTyped(event.currentTarget.value);
-        search(event.currentTarget.value.trim());
-      }}
-    />
   );
 }

@@ -1,21 +1,14 @@
 import { queryOptions, type QueryClient } from '@tanstack/react-query';
 import { unwrap, api, type Schemas } from '../../../api/client.ts';
-import { fetchAll, pagedQuery } from '../../../api/pages.ts';
+import { pagedQuery } from '../../../api/pages.ts';
 
-export type Webhook = Schemas['Webhook'];
+export type { Webhook } from '../../../api/webhooks.ts';
 export type Stats = Schemas['WebhookStats'];
 export type Delivery = Schemas['ListedDelivery'];
 export type DeliveryDetail = Schemas['DeliveryDetail'];
 export type Attempt = Schemas['DeliveryAttempt'];
 
 const DELIVERIES_PAGE_SIZE = 50;
-
-/** All webhooks of the workspace, newest first; there are few. */
-export const webhooksQuery = queryOptions({
-  queryKey: ['webhooks'],
-  queryFn: ({ signal }) =>
-    fetchAll<Webhook>((query) => unwrap(api.GET('/api/v1/webhooks', { params: { query }, signal }))),
-});
 
 /** One webhook. */
 export function webhookQuery(id: string) {

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
+import { eventually } from '../support/eventually.ts';
+import { useWorld } from '../support/world.ts';
+import { assertAccessible, assertFitsPhone, picture, useScreens } from './screens.ts';
+
+const WEBHOOKS = '/settings/integrations/webhooks';
+
+describe('the screens', () => {
+  const receiver = useReceiver();
+  const world = useWorld();
+  const at = useScreens(world);
+  let page: Page;
+  beforeEach(() => void ({ page } = at));
+
+  const submit = async (title: string, rehearsal: object, metadata: object = {}): Promise<string> => {
+    const body = { title, task_type: 'bug', metadata: { rehearsal, ...metadata } };
+    return (await world.submit(body)).json.execution_id;
+  };
+  const rows = () => page.locator('[data-run]');
+  const row = (title: string) => rows().filter({ hasText: title });
+  const lists = async (...titles: string[]) =>
+    await eventually(`the list shows ${titles.join(', ')}`, async () => {
+      const shown = await rows().locator('a').allTextContents();
+      return JSON.stringify(shown) === JSON.stringify(titles);
+    });
+
+  before(async () => {
+    await submit('Add CSV export', {}, { order: 'A-4711' });
+    const asking = await submit('Ask first', { ask: { step: 2, question: 'May I?' } });
+    const failed = await submit('Fix the sum', { unrecoverable: { step: 1 } });
+    await Promise.all([world.reaches(asking, 'paused'), world.reaches(failed, 'failed')]);
+  });
+
+  it('find runs by words, submitter, days and need, with all filters in the URL', async () => {
+    await at.go('/orchestration');
+    await lists('Fix the sum', 'Ask first', 'Add CSV export');
+    await page.getByLabel('Search by title, ID or metadata').fill('a-4711');
+    await lists('Add CSV export');
+    await page.waitForURL('**/orchestration?text=a-4711');
+    await page.reload();
+    await lists('Add CSV export');
+    await page.getByLabel('Submitter').selectOption('Me');
+    await page.getByText('No matching runs').waitFor();
+    await assertAccessible(page, 'a search without results');
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await lists('Fix the sum', 'Ask first', 'Add CSV export');
+    assert.equal(await page.getByLabel('Search by title, ID or metadata').inputValue(), '');
+    await page.getByRole('button', { name: 'Needs me' }).click();
+    await lists('Ask first');
+    await page.waitForURL('**/orchestration?needs=me');
+    await page.getByLabel('Time').selectOption('Days…');
+    await page.getByLabel('From', { exact: true }).fill('2026-01-31');
+    await page.getByLabel('To', { exact: true }).fill('2026-02-01');
+    await page.waitForURL('**/orchestration?needs=me&from=2026-01-31&to=2026-02-01');
+    await page.getByText('No matching runs').waitFor();
+    await page.getByLabel('Time').selectOption('Last hour');
+    await lists('Ask first');
+    await assertAccessible(page, 'a filtered list');
+    await assertFitsPhone(page);
+    await picture(page, 'runs-filtered');
+  });
+
+  it('can be used with the keyboard', async () => {
+    await at.go('/orchestration');
+    await row('Add CSV export').waitFor();
+    await page.keyboard.press('j');
+    await row('Fix the sum').locator('a:focus').waitFor();
+    await page.keyboard.press('j');
+    await row('Ask first').locator('a:focus').waitFor();
+    await page.keyboard.press('k');
+    await row('Fix the sum').locator('a:focus').waitFor();
+    await page.keyboard.press('Enter');
+    const panel = page.getByRole('complementary', { name: 'Run' });
+    await panel.getByRole('heading', { name: 'Fix the sum' }).waitFor();
+    await page.keyboard.press('j');
+    await panel.getByRole('heading', { name: 'Ask first' }).waitFor();
+    await page.keyboard.press('k');
+    await panel.getByRole('heading', { name: 'Fix the sum' }).waitFor();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+    await page.keyboard.press('/');
+    await page.keyboard.type('csv j?');
+    await page.waitForURL('**/orchestration?text=csv+j%3F');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await help.getByText('Search everything').waitFor();
+    await assertAccessible(page, 'the keyboard shortcuts');
+    await picture(page, 'shortcuts');
+    await help.getByLabel('Shortcuts of one letter or sign').uncheck();
+    await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
+    await page.keyboard.press('?');
+    await page.keyboard.press('Control+k');
+    const palette = page.getByRole('combobox', { name: 'Search everything' });
+    await palette.fill('shortcuts');
+    await page.keyboard.press('Enter');
+    await help.waitFor();
+    assert.equal(await help.getByLabel('Shortcuts of one letter or sign').isChecked(), false);
+  });
+
+  it('find runs, webhooks, deliveries, pages and actions in the palette', async () => {
+    const events = [{ event: 'issue.created' }];
+    const body = { name: 'Billing sync', url: receiver.url, events };
+    const { json: webhook } = await world.send('POST', '/api/v1/webhooks', { body });
+    const event = { event: 'issue.created', data: sampleData('issue.created') };
+    await world.send('POST', '/api/v1/events', { body: event });
+    await receiver.receives(1);
+    const palette = page.getByRole('combobox', { name: 'Search everything' });
+    const option = (name: string | RegExp) => page.getByRole('option', { name });
+    const search = async (text: string) => {
+      await page.keyboard.press('Control+k');
+      await palette.fill(text);
+    };
+    await at.go('/settings/projects');
+    await page.getByRole('button', { name: 'Search everything' }).click();
+    await option('Show runs that need me').waitFor();
+    await option(/^Fix the sum/).waitFor();
+    await assertAccessible(page, 'the palette');
+    await page.keyboard.press('Control+k');
+    await palette.waitFor({ state: 'detached' });
+    await search('export');
+    await option(/^Add CSV export/).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/orchestration\/[0-9a-f-]{36}$/);
+    await search('bill');
+    await option(/^Billing sync/).click();
+    await page.waitForURL(`**${WEBHOOKS}/${webhook.id}`);
+    await search('shop-142');
+    await option(/^SHOP-142 The cart forgets its coupon/).waitFor();
+    await picture(page, 'palette');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/deliveries\/[0-9a-f-]{36}$/);
+    const delivery = page.url().split('/').at(-1) ?? '';
+    await search(delivery);
+    await option(/^SHOP-142/).waitFor();
+    await palette.fill('nothing at all');
+    await page.getByText('No results for “nothing at all”').waitFor();
+    await palette.fill('audit');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/settings/audit-log');
+    await search('submit');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Submit task' }).waitFor();
+    await page.waitForURL('**/orchestration?submit=yes');
+    // A form is not left by accident.
+    await page.keyboard.press('Control+k');
+    assert.equal(await palette.count(), 0);
+    await page.keyboard.press('Escape');
+    await page.waitForURL('**/orchestration');
+  });
+});
