@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { dayOf, parseDay, startOfDay } from '../../web/format/spans.ts';
+import { applicableTo, doForAll, MAX_SELECTED, withSelected } from '../../web/pages/orchestration/bulk.ts';
 import {
   filtersOf,
   hasFilters,
@@ -118,5 +119,61 @@ describe('the palette', () => {
     );
     assert.deepEqual([stepFrom(keys, undefined, 1), stepFrom(keys, 'gone', -1)], ['a', 'c']);
     assert.equal(stepFrom([], 'a', 1), undefined);
+  });
+});
+
+describe('an action for many runs', () => {
+  const runs = [
+    { state: 'executing' },
+    { state: 'failed' },
+    { state: 'paused' },
+    { state: 'completed' },
+  ] as const;
+
+  it('is possible for those in a suitable state', () => {
+    assert.deepEqual(
+      (['cancel', 'rerun'] as const).map((action) => applicableTo(action, runs).map(({ state }) => state)),
+      [
+        ['executing', 'paused'],
+        ['failed', 'completed'],
+      ],
+    );
+  });
+
+  it('has a limited selection', () => {
+    const many = Array.from({ length: MAX_SELECTED + 20 }, (_, index) => String(index));
+    const all = withSelected(new Set(['a']), many, true);
+    assert.deepEqual(
+      [all.size, all.has('a'), all.has('98'), all.has('99')],
+      [MAX_SELECTED, true, true, false],
+    );
+    assert.deepEqual([...withSelected(new Set(['a', 'b']), ['b', 'c'], false)], ['a']);
+  });
+
+  it('is done a few at a time, and an error stops nothing', async () => {
+    let current = 0;
+    let most = 0;
+    const progress: number[] = [];
+    const results = await doForAll(
+      Array.from({ length: 12 }, (_, index) => index),
+      async (number) => {
+        current += 1;
+        most = Math.max(most, current);
+        await new Promise(setImmediate);
+        current -= 1;
+        if (number === 3) throw new Error('three');
+        return number * 2;
+      },
+      (done) => progress.push(done),
+    );
+    assert.equal(most, 5);
+    assert.deepEqual(
+      results.map((result) => ('value' in result ? result.value : (result.error as Error).message)),
+      [0, 2, 4, 'three', 8, 10, 12, 14, 16, 18, 20, 22],
+    );
+    assert.deepEqual(
+      progress,
+      results.map((_, index) => index + 1),
+    );
   });
 });

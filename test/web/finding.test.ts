@@ -152,4 +152,47 @@ describe('the screens', () => {
     await page.keyboard.press('Escape');
     await page.waitForURL('**/orchestration');
   });
+
+  it('cancel and rerun the selected runs after one question, and report what failed', async () => {
+    const ended = await submit('Bulk ended', {});
+    const active = await submit('Bulk active', { step_ms: 60_000 });
+    const asking = await submit('Bulk asking', { ask: { step: 2, question: 'May I?' } });
+    await Promise.all([
+      world.reaches(ended, 'completed'),
+      world.reaches(active, 'executing'),
+      world.reaches(asking, 'paused'),
+    ]);
+    await at.go('/orchestration?text=bulk');
+    await lists('Bulk asking', 'Bulk active', 'Bulk ended');
+    await page.getByLabel('Select all listed runs').check();
+    const bar = page.getByRole('region', { name: 'Selected runs' });
+    await bar.getByText('3 selected').waitFor();
+    await assertAccessible(page, 'selected runs');
+    await assertFitsPhone(page);
+    await picture(page, 'runs-selected');
+    await bar.getByRole('button', { name: 'Cancel 2…' }).click();
+    const question = page.getByRole('dialog', { name: 'Cancel 2 runs?' });
+    await question.getByText('1 selected run is left out: already ended.').waitFor();
+    await question.getByRole('button', { name: 'Keep running' }).click();
+    await question.waitFor({ state: 'detached' });
+    await bar.getByRole('button', { name: 'Cancel 2…' }).click();
+    await question.waitFor();
+    await world.send('POST', `/api/v1/tasks/${asking}/continue`, { body: { reason: 'yes' } });
+    await world.reaches(asking, 'completed');
+    await question.getByRole('button', { name: 'Cancel 2 runs' }).click();
+    const result = page.getByRole('dialog', { name: '1 run cancelled' });
+    await result.getByText('1 run failed').waitFor();
+    await result.getByText('Bulk asking: The run is completed').waitFor();
+    await assertAccessible(page, 'the result for many runs');
+    await page.keyboard.press('Escape');
+    await bar.waitFor({ state: 'detached' });
+    await world.reaches(active, 'cancelled');
+    await page.getByLabel('Select Bulk ended').check();
+    await bar.getByRole('button', { name: 'Rerun 1…' }).click();
+    const again = page.getByRole('dialog', { name: 'Rerun 1 run?' });
+    await again.getByRole('button', { name: 'Rerun 1 run' }).click();
+    await page.getByRole('dialog', { name: '1 run started' }).waitFor();
+    await page.keyboard.press('Escape');
+    await lists('Bulk ended', 'Bulk asking', 'Bulk active', 'Bulk ended');
+  });
 });

@@ -11,7 +11,7 @@ import { ListSkeleton } from '../../components/page-states.tsx';
 import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { RunFilters } from './filters.tsx';
 import { runsQuery, type ListedRun } from './queries.ts';
-import { RunTable } from './run-table.tsx';
+import { SelectableRuns } from './selectable-runs.tsx';
 import { filtersOf, hasFilters, withoutEmpty, type RunListSearch } from './list-search.ts';
 
 const FirstSteps = lazy(async () => ({ default: (await import('./first-steps.tsx')).FirstSteps }));
@@ -72,10 +72,13 @@ export function RunList() {
         />
       ) : rows.length === 0 && runs.hasNextPage ? (
         <ListSkeleton />
-      ) : rows.length === 0 ? (
-        <NoRuns isFiltered={hasFilters(search)} submit={submit} />
       ) : (
-        <RunTable rows={rows} openId={search.run} />
+        <SelectableRuns
+          rows={rows}
+          openId={search.run}
+          filters={JSON.stringify(filtersOf(search))}
+          empty={<NoRuns isFiltered={hasFilters(search)} submit={submit} />}
+        />
       )}
       <LoadMore {...runs} />
       <Suspense fallback={search.run === runAtStart ? <PanelSpace /> : null}>

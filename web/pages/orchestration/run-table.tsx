@@ -6,18 +6,32 @@ import { ProgressLine } from '../../components/progress-line.tsx';
 import { Status } from '../../components/status.tsx';
 import { Duration, Elapsed, RelativeTime } from '../../components/time.tsx';
 import { toneOf } from '../../components/tones.ts';
+import { MAX_SELECTED } from './bulk.ts';
 import type { ListedRun } from './queries.ts';
 import classes from './run-table.module.css';
 import { progressText, actorName } from './words.ts';
 
-/** The table of runs. Each row opens its details beside the list. */
-export function RunTable({ rows, openId }: { rows: readonly ListedRun[]; openId: string | undefined }) {
+/** The selected runs; null without the permission to change runs. */
+export type Selection = {
+  ids: ReadonlySet<string>;
+  onChange: (ids: readonly string[], isOn: boolean) => void;
+} | null;
+
+type TableProps = { rows: readonly ListedRun[]; openId: string | undefined; selection: Selection };
+
+/** The table of runs. Each row opens its details beside the list, and can be selected. */
+export function RunTable({ rows, openId, selection }: TableProps) {
   const { nameOf } = useProjects();
   return (
     <div className={classes['frame']}>
       <table className={classes['table']}>
         <thead>
           <tr>
+            {selection ? (
+              <th className={classes['check']}>
+                <SelectAll rows={rows} {...selection} />
+              </th>
+            ) : null}
             <th>State</th>
             <th>Task</th>
             <th className={classes['wide']}>Type</th>
@@ -35,6 +49,8 @@ export function RunTable({ rows, openId }: { rows: readonly ListedRun[]; openId:
               run={run}
               project={nameOf(run.project_id)}
               isOpen={run.execution_id === openId}
+              isSelected={selection && selection.ids.has(run.execution_id)}
+              onSelect={selection?.onChange}
             />
           ))}
         </tbody>
@@ -47,13 +63,30 @@ const Row = memo(function Row({
   run,
   project,
   isOpen,
+  isSelected,
+  onSelect,
 }: {
   run: ListedRun;
   project: string;
   isOpen: boolean;
+  /** null: rows cannot be selected. */
+  isSelected: boolean | null;
+  onSelect: NonNullable<Selection>['onChange'] | undefined;
 }) {
   return (
     <tr className={classes['row']} data-open={isOpen || undefined} data-run={run.execution_id} data-list-row>
+      {isSelected === null ? null : (
+        <td className={classes['check']}>
+          <label>
+            <input
+              type="checkbox"
+              aria-label={`Select ${run.title}`}
+              checked={isSelected}
+              onChange={(event) => onSelect?.([run.execution_id], event.currentTarget.checked)}
+            />
+          </label>
+        </td>
+      )}
       <td>
         <Status status={run.state} />
       </td>
@@ -93,6 +126,26 @@ const Row = memo(function Row({
     </tr>
   );
 });
+
+/** Selects the listed runs, as many as can be selected. */
+function SelectAll({ rows, ids, onChange }: NonNullable<Selection> & { rows: readonly ListedRun[] }) {
+  const listed = rows.map((run) => run.execution_id);
+  const count = listed.filter((id) => ids.has(id)).length;
+  const isAll = count > 0 && count >= Math.min(listed.length, MAX_SELECTED);
+  return (
+    <label>
+      <input
+        type="checkbox"
+        aria-label="Select all listed runs"
+        checked={isAll}
+        ref={(box) => {
+          if (box) box.indeterminate = count > 0 && !isAll;
+        }}
+        onChange={() => onChange(listed, !isAll)}
+      />
+    </label>
+  );
+}
 
 function RunDuration({ run }: { run: ListedRun }) {
   if (run.duration_ms !== null) return <Duration ms={run.duration_ms} />;

@@ -21,7 +21,8 @@ export function usageText({ input_tokens, output_tokens, model_calls, cost_usd }
   return `${calls}${plural(input_tokens, 'input token')}, ${plural(output_tokens, 'output token')}${cost}`;
 }
 
-function plural(count: number, noun: string): string {
+/** Returns `1 run`, `1,200 runs`. */
+export function plural(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 

@@ -1,0 +1,128 @@
+import { Button, List, Modal, Stack, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { unwrap, api } from '../../api/client.ts';
+import { Confirm } from '../../components/confirm.tsx';
+import { ShownOnce } from '../../components/shown-once.tsx';
+import { errorMessage } from '../../components/states.tsx';
+import { doForAll, type BulkAction, type BulkResult } from './bulk.ts';
+import type { ListedRun } from './queries.ts';
+import { plural } from './words.ts';
+
+/** The callback secret of a new run; null if nothing was started, or the run has no callback. */
+type Secret = { execution_id: string; callback_secret: string } | null;
+type Result = BulkResult<ListedRun, Secret>;
+
+type DialogProps = {
+  action: BulkAction;
+  /** The runs that the action is possible for. */
+  runs: readonly ListedRun[];
+  /** How many of the selected runs are left out. */
+  others: number;
+  /** Called if nothing was done. */
+  onClose: () => void;
+  onDone: () => void;
+};
+
+/** Asks once before many runs are cancelled or rerun, then shows what failed. */
+export function BulkDialog({ action, runs, others, onClose, onDone }: DialogProps) {
+  const [done, setDone] = useState(0);
+  const queryClient = useQueryClient();
+  const bulk = useMutation({
+    mutationFn: () => doForAll(runs, action === 'cancel' ? cancel : rerun, setDone),
+    onSettled: () => {
+      void queryClient.invalidateQueries({ queryKey: ['runs'] });
+      void queryClient.invalidateQueries({ queryKey: ['run'] });
+    },
+  });
+  if (bulk.data) return <Results action={action} results={bulk.data} onClose={onDone} />;
+  const count = plural(runs.length, 'run');
+  return (
+    <Confirm
+      opened
+      onClose={() => {
+        // Closing would hide what fails.
+        if (!bulk.isPending) onClose();
+      }}
+      title={action === 'cancel' ? `Cancel ${count}?` : `Rerun ${count}?`}
+      confirmLabel={action === 'cancel' ? `Cancel ${count}` : `Rerun ${count}`}
+      cancelLabel={action === 'cancel' ? 'Keep running' : 'Cancel'}
+      isDestructive={action === 'cancel'}
+      onConfirm={() => bulk.mutate()}
+      isPending={bulk.isPending}
+    >
+      <Stack gap="sm">
+        <Text size="sm">
+          {action === 'cancel'
+            ? 'This ends the runs. They cannot be continued, only rerun.'
+            : 'Starts a new run for each. It repeats the incomplete steps and keeps the results of the others. A result is sent to the same callback URL.'}
+        </Text>
+        {others > 0 ? <Text size="sm">{leftOutText(action, others)}</Text> : null}
+        <Text size="sm" role="status">
+          {bulk.isPending ? `${done} of ${runs.length} done` : ''}
+        </Text>
+      </Stack>
+    </Confirm>
+  );
+}
+
+async function cancel({ execution_id }: ListedRun): Promise<Secret> {
+  const params = { path: { execution_id } };
+  await unwrap(api.POST('/api/v1/tasks/{execution_id}/cancel', { params, body: {} }));
+  return null;
+}
+
+async function rerun({ execution_id, callback }: ListedRun): Promise<Secret> {
+  const params = { path: { execution_id } };
+  const created = await unwrap(api.POST('/api/v1/tasks/{execution_id}/rerun', { params, body: {} }));
+  return callback.url === null ? null : created;
+}
+
+function leftOutText(action: BulkAction, others: number): string {
+  const them = `${plural(others, 'selected run')} ${others === 1 ? 'is' : 'are'} left out`;
+  return action === 'cancel' ? `${them}: already ended.` : `${them}: not ended yet.`;
+}
+
+type ResultsProps = { action: BulkAction; results: readonly Result[]; onClose: () => void };
+
+function Results({ action, results, onClose }: ResultsProps) {
+  const failed = results.filter((result) => 'error' in result);
+  const secrets = results.flatMap((result) => ('value' in result && result.value ? [result.value] : []));
+  const count = results.length - failed.length;
+  const what = action === 'cancel' ? 'cancelled' : 'started';
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={`${plural(count, 'run')} ${what}`}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      // What is shown only once must not disappear by a click beside it.
+      closeOnClickOutside={secrets.length === 0}
+    >
+      <Stack gap="md">
+        {failed.length > 0 ? (
+          <div role="alert">
+            <Text fw={600}>{plural(failed.length, 'run')} failed</Text>
+            <List size="sm">
+              {failed.map(({ item, error }) => (
+                <List.Item key={item.execution_id}>
+                  <b>{item.title}</b>: {errorMessage(error)}
+                </List.Item>
+              ))}
+            </List>
+          </div>
+        ) : null}
+        {secrets.length > 0 ? (
+          <ShownOnce
+            value={secrets.map((one) => `${one.execution_id} ${one.callback_secret}`).join('\n')}
+            label="Callback secrets"
+          >
+            Copy the callback secrets of the new runs now, each with the ID of its run. They are shown only
+            once.
+          </ShownOnce>
+        ) : null}
+        <Button onClick={onClose}>Close</Button>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,63 @@
+import { lazy, Suspense, useState, type ReactNode } from 'react';
+import { useSession } from '../../api/session.ts';
+import { applicableTo, type BulkAction } from './bulk.ts';
+import type { ListedRun } from './queries.ts';
+import { RunTable } from './run-table.tsx';
+import { SelectionBar } from './selection-bar.tsx';
+import { useSelection } from './use-selection.ts';
+
+const BulkDialog = lazy(async () => ({ default: (await import('./bulk-dialog.tsx')).BulkDialog }));
+
+type SelectableProps = {
+  rows: readonly ListedRun[];
+  openId: string | undefined;
+  /** Identifies the filters. The selection ends with them. */
+  filters: string;
+  /** Shown without rows. */
+  empty: ReactNode;
+};
+
+/** An action for many runs that is asked about or in progress. */
+type Bulk = { action: BulkAction; runs: readonly ListedRun[]; others: number };
+
+/** The table of runs, with what can be done with those that are selected. */
+export function SelectableRuns({ rows, openId, filters, empty }: SelectableProps) {
+  const { hasScope } = useSession();
+  const selection = useSelection(filters);
+  const [bulk, setBulk] = useState<Bulk | null>(null);
+  // Nothing happens to runs that are not listed any more.
+  const selected = rows.filter((run) => selection.ids.has(run.execution_id));
+  return (
+    <>
+      {selected.length > 0 ? (
+        <SelectionBar
+          selected={selected}
+          onAsk={(action) => setBulk(bulkOf(action, selected))}
+          onClear={selection.clear}
+        />
+      ) : null}
+      {rows.length === 0 ? (
+        empty
+      ) : (
+        <RunTable rows={rows} openId={openId} selection={hasScope('tasks:write') ? selection : null} />
+      )}
+      <Suspense>
+        {bulk ? (
+          <BulkDialog
+            {...bulk}
+            onClose={() => setBulk(null)}
+            onDone={() => {
+              setBulk(null);
+              selection.clear();
+            }}
+          />
+        ) : null}
+      </Suspense>
+    </>
+  );
+}
+
+function bulkOf(action: BulkAction, selected: readonly ListedRun[]): Bulk {
+  const runs = applicableTo(action, selected);
+  return { action, runs, others: selected.length - runs.length };
+}
