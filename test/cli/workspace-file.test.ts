@@ -577,10 +577,11 @@ webhooks:
   });
 
   it('shows no control sequences of names', () => {
-    const name = 'red\u001B[31m \u202E\u0085 "\n\t end';
-    const text = yamlOf(contentOfState(stateOf({ webhooks: [webhook(name)] }), ['webhooks']), []);
-    assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\u202E]/u);
-    assert.equal(parseWorkspaceFile(text, 'f').file.webhooks?.[0]?.name, name);
+    for (const name of ['red\u001B[31m \u0085 "\n\t end', 'right \u202E to left']) {
+      const text = yamlOf(contentOfState(stateOf({ webhooks: [webhook(name)] }), ['webhooks']), []);
+      assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\u202E]/u);
+      assert.equal(parseWorkspaceFile(text, 'f').file.webhooks?.[0]?.name, name);
+    }
   });
 });
 
