@@ -83,7 +83,7 @@ describe('the search in a list of 60,000 tasks', () => {
     assert.deepEqual([rows.length, nextCursor], [PAGE, rows.at(-1)?.id]);
   });
 
-  it('looks at a limited number of runs for each page of a word that only old runs contain, and finds all', async () => {
+  it('reads a limited number of runs for each page of a word that only old runs contain, and finds all', async () => {
     assert.ok(LEGACY > MAX_INDEXED_RUNS);
     const found: string[] = [];
     const counts: number[] = [];

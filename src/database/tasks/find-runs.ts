@@ -57,7 +57,7 @@ async function findMatches(
   return rows.map(({ id }) => id);
 }
 
-/** Returns the id of the last run that a page looks at; null if there are not as many. */
+/** Returns the id of the last run that a page checks; null if there are not as many. */
 async function findEndOfPart(
   database: Database,
   { projectIds, cursor }: { projectIds: readonly string[]; cursor?: string },

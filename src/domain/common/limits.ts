@@ -84,7 +84,7 @@ export const MAX_SECRET_OVERLAP_HOURS = 168;
 export const MAX_RETRY_AHEAD_DAYS = 30;
 /** Length of the search text of a delivery log and of a list of tasks, in characters. */
 export const MAX_SEARCH_LENGTH = 200;
-/** Runs that a search finds by its index. If more match, each page looks at this many of the newest runs instead. */
+/** Runs that a search finds by its index. If more match, each page checks this many of the newest runs instead. */
 export const MAX_INDEXED_RUNS = 10_000;
 export const MAX_RUNS_PER_SEARCH = 20_000;
 /** Hours of a webhook's statistics. */
