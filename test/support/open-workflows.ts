@@ -12,8 +12,8 @@ export async function printOpenWorkflows(): Promise<string> {
 }
 
 /**
- * Returns a line for each open workflow, newest first, with what it waits for: its workflow task and its activities, each
- * with state, attempts and time. Printed after a failed test, since a late task of Temporal is invisible otherwise.
+ * Returns a line for each open workflow that waits for a task, newest first, with its workflow task and its activities: state,
+ * attempts and times. Printed after a failed test, since a late task of Temporal is invisible otherwise.
  */
 async function describeOpenWorkflows(): Promise<string[]> {
   const { temporalAddress: address, namespace } = services();
@@ -24,7 +24,8 @@ async function describeOpenWorkflows(): Promise<string[]> {
       const lines: string[] = [];
       for await (const info of client.workflow.list({ query: "ExecutionStatus = 'Running'" })) {
         if (lines.length === MAX_SHOWN) return [...lines, '…'];
-        lines.push(await describe(client, info));
+        const line = await describe(client, info);
+        if (line !== null) lines.push(line);
       }
       return lines;
     });
@@ -36,16 +37,19 @@ async function describeOpenWorkflows(): Promise<string[]> {
 async function describe(
   client: Client,
   { workflowId, type, startTime }: WorkflowExecutionInfo,
-): Promise<string> {
+): Promise<string | null> {
   const { raw } = await client.workflow.getHandle(workflowId).describe();
   const { pendingWorkflowTask, pendingActivities } = raw;
+  if (!pendingWorkflowTask && !pendingActivities?.length) return null;
   const waits = { workflowTask: pendingWorkflowTask ?? undefined, activities: pendingActivities ?? [] };
   return `${type} ${workflowId} started ${startTime.toISOString()}: ${JSON.stringify(waits, shorten)}`;
 }
 
+const LEFT_OUT = ['heartbeatDetails', 'priority', 'stackTrace', 'activityOptions', 'applicationFailureInfo'];
+
 /** Shows times readably, and leaves out data. */
 function shorten(key: string, value: unknown): unknown {
-  if (key === 'heartbeatDetails' || key === 'priority') return undefined;
+  if (LEFT_OUT.includes(key)) return undefined;
   if (value === null || typeof value !== 'object' || !('seconds' in value)) return value ?? undefined;
   return new Date(Number(value.seconds) * 1_000).toISOString();
 }
