@@ -13,7 +13,7 @@ import {
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import {
   MAX_DESCRIPTION_LENGTH,
   MAX_METADATA_BYTES,
@@ -53,12 +53,14 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
     onWatch(executionId);
   };
   const [hasCallback, setHasCallback] = useState(false);
-  const [isChanged, setIsChanged] = useState(false);
+  // No state: Escape right after the first character must find it, and not the value of the last rendering.
+  const isChanged = useRef(false);
+  const setChanged = useCallback((changed: boolean) => void (isChanged.current = changed), []);
   const [isLeaving, setIsLeaving] = useState(false);
   return (
     <Modal
       opened
-      onClose={() => (isChanged && !done ? setIsLeaving(true) : onClose())}
+      onClose={() => (isChanged.current && !done ? setIsLeaving(true) : onClose())}
       title={done ? 'Task submitted' : 'Submit task'}
       size="lg"
       closeButtonProps={{ 'aria-label': 'Close' }}
@@ -67,7 +69,7 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
         <Submission submitted={done} hasCallback={hasCallback} onWatch={watch} />
       ) : (
         <SubmitForm
-          onChanged={setIsChanged}
+          onChanged={setChanged}
           onDone={(submitted, body) => {
             setHasCallback(body.callback_url !== undefined);
             // Without a callback there is no secret to copy: open the run.
