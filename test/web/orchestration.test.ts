@@ -68,7 +68,8 @@ describe('the orchestration screens', () => {
     await open.click();
     await dialog.getByLabel('Title').fill('Only once');
     await page.keyboard.press('Escape');
-    await question.getByRole('button', { name: 'Keep editing' }).click();
+    await question.locator('button:focus', { hasText: 'Keep editing' }).waitFor();
+    await page.keyboard.press('Escape');
     await question.waitFor({ state: 'detached' });
     assert.equal(await dialog.getByLabel('Title').inputValue(), 'Only once');
     await dialog.getByRole('button', { name: 'Close' }).click();

@@ -57,10 +57,16 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
   const isChanged = useRef(false);
   const setChanged = useCallback((changed: boolean) => void (isChanged.current = changed), []);
   const [isLeaving, setIsLeaving] = useState(false);
+  const close = () => {
+    if (!isChanged.current || done) onClose();
+    // After the event: otherwise the same Escape would close the question.
+    else setTimeout(() => setIsLeaving(true));
+  };
   return (
     <Modal
       opened
-      onClose={() => (isChanged.current && !done ? setIsLeaving(true) : onClose())}
+      onClose={close}
+      closeOnEscape={!isLeaving}
       title={done ? 'Task submitted' : 'Submit task'}
       size="lg"
       closeButtonProps={{ 'aria-label': 'Close' }}
