@@ -131,7 +131,7 @@ describe('connections to the channel that have not authenticated', () => {
   });
 
   it('are closed after a time, whether they poll or not', async () => {
-    const own = await startOwnChannel(world, { handshakeMs: 300 });
+    const own = await startOwnChannel(world, { handshakeMs: 1_500 });
     try {
       const begun = [];
       for (let count = 0; count < PER_ADDRESS; count += 1) begun.push(await begin('', '', own.url));
