@@ -139,14 +139,14 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     },
 
     /**
-     * Starts a scheduled retry or a test, now or after `delayMs`. `token` is the id of the request. Returns `known` if it was
+     * Starts a scheduled retry or a test, now or after `delayMs`. `token` is the id of the request. Does nothing if it was
      * started before.
      * @throws EngineUnavailable | EngineUncertain
      */
-    async attempt(input: AttemptInput, delayMs = 0): Promise<'started' | 'known'> {
+    async attempt(input: AttemptInput, delayMs = 0): Promise<void> {
       const priority = { priorityKey: PRIORITIES.attempt };
       const options = { priority, ...(delayMs > 0 ? { startDelay: Math.round(delayMs) } : {}) };
-      return await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, options);
+      await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, options);
     },
 
     /**

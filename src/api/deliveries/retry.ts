@@ -144,7 +144,7 @@ function tokenOf(deliveryId: string, at: Date | undefined, claim: Claim | null):
 async function startAttempt(deps: Dependencies, input: AttemptInput, delayMs: number): Promise<void> {
   for (const isLast of [false, true]) {
     try {
-      return void (await deps.deliveryControl.attempt(input, delayMs));
+      return await deps.deliveryControl.attempt(input, delayMs);
     } catch (error) {
       if (!(error instanceof EngineUncertain)) throw error;
       if (isLast) throw unavailable('Temporal', error);
