@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { submission } from '../../domain/tasks/task-submission.ts';
+import type { Database } from '../../database/database.ts';
 import { listCallbackAttempts } from '../../database/tasks/callbacks.ts';
 import { listPushAttempts } from '../../database/tasks/push.ts';
 import { eraseRun } from '../../database/tasks/task-runs.ts';
@@ -210,39 +211,50 @@ function events(deps: Dependencies, { streams }: TaskLimits): Route {
 }
 
 function callbacks(deps: Dependencies): Route {
-  return route({
-    method: 'get',
+  return attemptsRoute(deps, {
     path: `${ONE}/callbacks`,
     operationId: 'readTaskCallbacks',
-    tag,
     summary: 'List the callback attempts of a run, oldest first',
-    access: reads,
-    params: schema.taskParams,
-    responses: { 200: { description: 'All attempts', schema: schema.callbackList } },
-    async handle({ caller, params }) {
-      const row = await openRun(deps, caller, params.execution_id);
-      const signed = caller.scopes.includes('tasks:write');
-      const attempts = await listCallbackAttempts(deps.database, row.id);
-      return { status: 200, body: { data: attempts.map((attempt) => presentAttempt(attempt, signed)) } };
-    },
+    list: schema.callbackList,
+    find: listCallbackAttempts,
+    present: presentAttempt,
   });
 }
 
 function pushes(deps: Dependencies): Route {
-  return route({
-    method: 'get',
+  return attemptsRoute(deps, {
     path: `${ONE}/push-notifications`,
     operationId: 'readTaskPushNotifications',
-    tag,
     summary: 'List the attempts of push notifications of a run, by configuration, oldest first',
+    list: schema.pushList,
+    find: listPushAttempts,
+    present: presentPushAttempt,
+  });
+}
+
+type AttemptsRoute<Row> = Pick<Route, 'path' | 'operationId' | 'summary'> & {
+  list: z.ZodType;
+  find: (database: Database, executionId: string) => Promise<Row[]>;
+  present: (row: Row, signed: boolean) => unknown;
+};
+
+/** Lists the attempts of a run. Only callers who can change runs see the signatures. */
+function attemptsRoute<Row>(
+  deps: Dependencies,
+  { list, find, present, ...operation }: AttemptsRoute<Row>,
+): Route {
+  return route({
+    ...operation,
+    method: 'get',
+    tag,
     access: reads,
     params: schema.taskParams,
-    responses: { 200: { description: 'All attempts', schema: schema.pushList } },
+    responses: { 200: { description: 'All attempts', schema: list } },
     async handle({ caller, params }) {
       const row = await openRun(deps, caller, params.execution_id);
       const signed = caller.scopes.includes('tasks:write');
-      const attempts = await listPushAttempts(deps.database, row.id);
-      return { status: 200, body: { data: attempts.map((attempt) => presentPushAttempt(attempt, signed)) } };
+      const attempts = await find(deps.database, row.id);
+      return { status: 200, body: { data: attempts.map((attempt) => present(attempt, signed)) } };
     },
   });
 }
