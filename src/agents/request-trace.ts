@@ -22,3 +22,17 @@ export function tracingFetch(fetch: typeof globalThis.fetch, current: CurrentTra
     return await fetch(input, { ...init, body: JSON.stringify(message) });
   };
 }
+
+/** Returns a `fetch` that sends the trace as the `traceparent` header (W3C Trace Context). */
+export function withTraceHeader(
+  fetch: typeof globalThis.fetch,
+  current: CurrentTrace,
+): typeof globalThis.fetch {
+  return async (input, init) => {
+    const traceparent = current();
+    if (traceparent === null) return await fetch(input, init);
+    const headers = new Headers(init?.headers);
+    headers.set('traceparent', traceparent);
+    return await fetch(input, { ...init, headers: Object.fromEntries(headers) });
+  };
+}

@@ -3,6 +3,7 @@ import { createStepActivities } from '../activities/agents/steps.ts';
 import { createToolActivities } from '../activities/agents/tools.ts';
 import type { Catalogue } from '../agents/catalogue.ts';
 import type { Isolation } from '../agents/isolation.ts';
+import { withTraceHeader } from '../agents/request-trace.ts';
 import { createToolServers } from '../agents/tool-servers.ts';
 import { createAgentTraces } from '../telemetry/gen-ai.ts';
 import { createModels, type Models } from '../agents/models.ts';
@@ -74,15 +75,16 @@ export function createRemoteAgents(
   const clock = () => new Date();
   const { leaveResult } = createStepActivities({ database, catalogue, historyEvents: 0, clock });
   const onDiagnostic = (agent: string, line: string) => log.debug({ agent }, line);
+  const traces = createAgentTraces(telemetry.tracing);
   return {
     activities: createRemoteAgentActivities({
       database,
       catalogue,
       environment: process.env,
       isolation,
-      fetch,
+      fetch: withTraceHeader(fetch, traces.traceparent),
       clock,
-      traces: createAgentTraces(telemetry.tracing),
+      traces,
       onDiagnostic,
       leaveResult,
     }),

@@ -4,11 +4,18 @@ import { readFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { allPages, partsOf } from '../../dev/docs/markdown.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
+import { withServedLinks } from '../../src/api/docs/markdown-files.ts';
 import { useWorld } from '../support/world.ts';
 
 const SERVED = allPages().filter(({ path }) => /^(docs|skills)\//.test(path));
 
+/** Returns the text of a page without the targets of its links. */
+const textsOf = (page: string) => page.replaceAll(/!?\[([^\]]*)\]\([^)\s]+\)/g, '$1');
+const linksIn = (page: string) =>
+  partsOf(page).flatMap((part) => (part.kind === 'link' ? [part.target] : []));
+
 describe('the documents for agents', () => {
+  const paths = new Set(['llms.txt', ...SERVED.map(({ path }) => path)]);
   const world = useWorld();
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(new URL(path, world.api.url), { headers });
@@ -30,7 +37,7 @@ describe('the documents for agents', () => {
     assert.match(head, /^# Baton\n\n> \S.*\n\n(- .*\n)+\n$/);
     for (const section of sections) assert.match(section, /^.+\n\n(- \[[^\]]+\]\(\S+\): .+\n)+\n?$/);
     assert.ok(!text.includes('localhost:3000'), 'addresses are those of the service');
-    const links = partsOf(text).flatMap((part) => (part.kind === 'link' ? [part.target] : []));
+    const links = linksIn(text);
     assert.ok(links.length > 20);
     for (const link of links) {
       const { port, pathname } = new URL(link);
@@ -46,8 +53,20 @@ describe('the documents for agents', () => {
     for (const { path } of SERVED) {
       const response = await get(`/${path}`);
       assert.equal(response.headers.get('content-type'), 'text/markdown; charset=utf-8', path);
-      assert.equal(await response.text(), readFileSync(inCheckout(path), 'utf8'));
+      const [text, file] = [await response.text(), readFileSync(inCheckout(path), 'utf8')];
+      assert.equal(textsOf(text), textsOf(file), path);
+      for (const target of linksIn(text)) {
+        const { origin, pathname } = new URL(target, new URL(path, world.api.url));
+        if (origin === new URL(world.api.url).origin)
+          assert.ok(paths.has(pathname.slice(1)), `${path}: ${target}`);
+      }
     }
+  });
+
+  it('contain only links to pages that are served', () => {
+    const page =
+      '[a](a.md#b) ![p](p.webp) [src](../src/a.ts) [b](#b) [up](../../README.md) [x](https://x.example/)';
+    assert.equal(withServedLinks(page, '/docs/a.md'), '[a](a.md#b) p src [b](#b) up [x](https://x.example/)');
   });
 
   it('can be cached', async () => {

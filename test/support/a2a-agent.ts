@@ -36,6 +36,8 @@ export type A2aAgent = {
   methods: string[];
   cancelled: string[];
   authorizations: Set<string | undefined>;
+  /** The `traceparent` headers of all requests. */
+  traces: Set<unknown>;
   doing(deed: Deed): void;
   /** Closes all open connections. */
   cutAll(): void;
@@ -91,6 +93,7 @@ export async function startA2aAgent(options: { streaming: boolean; key?: string 
     methods: [],
     cancelled: [],
     authorizations: new Set(),
+    traces: new Set(),
     doing: (next) => void (deed = next),
     cutAll: () => http.closeAllConnections(),
     async close() {
@@ -104,6 +107,7 @@ export async function startA2aAgent(options: { streaming: boolean; key?: string 
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     agent.authorizations.add(request.headers.authorization);
+    agent.traces.add(request.headers['traceparent']);
     if (options.key !== undefined && request.headers.authorization !== options.key) {
       return void response.writeHead(401).end(`not with ${request.headers.authorization}`);
     }

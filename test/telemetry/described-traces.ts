@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { teamText } from '../agents/model-world.ts';
+import { startA2aAgent, type A2aAgent } from '../support/a2a-agent.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { startHttpMcpServer, type HttpMcpServer } from '../support/mcp-http.ts';
 import { modelSettings, startModelServer, turnOf, type ModelServer } from '../support/model-server.ts';
@@ -25,13 +26,13 @@ export function callersTrace() {
   return { traceId, spanId, headers: { traceparent: `00-${traceId}-${spanId}-01` } };
 }
 
-/** Ada has a model and a tool. Eve is a program. */
-const agentsText = (tools: HttpMcpServer) =>
+/** Ada has a model and a tool. Bob is a remote agent, Eve a program. */
+const agentsText = (tools: HttpMcpServer, remote: A2aAgent) =>
   teamText({
     limits: '{}, tools: [small/add]',
     chore: `{}, command: [${process.execPath}, ${COMMAND_AGENT}]`,
     more: `servers: { small: { url: ${tools.url} } }`,
-  });
+  }).replace('You are Bob.', `You are Bob., a2a: '${remote.url}'`);
 
 const traceIdIn = ({ headers }: ReceivedRequest) => String(headers['traceparent']).split('-')[1];
 /** Returns the attributes of the conventions for generative AI. */
@@ -48,6 +49,7 @@ export function describeTraces(payloads: 'unencrypted' | 'encrypted', serviceNam
     let receiver: Receiver;
     let models: ModelServer;
     let tools: HttpMcpServer;
+    let remote: A2aAgent;
     const folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
 
     before(async () => {
@@ -58,7 +60,8 @@ export function describeTraces(payloads: 'unencrypted' | 'encrypted', serviceNam
           : { text: `Done: ${MARKER}`, tokens: [60, 8] },
       );
       tools = await startHttpMcpServer();
-      writeFileSync(join(folder, 'agents.yml'), agentsText(tools));
+      remote = await startA2aAgent({ streaming: true });
+      writeFileSync(join(folder, 'agents.yml'), agentsText(tools, remote));
       receiver = await startCallbackReceiver();
       service = await startObserved(
         {
@@ -82,6 +85,7 @@ export function describeTraces(payloads: 'unencrypted' | 'encrypted', serviceNam
       await receiver?.close();
       await models?.close();
       await tools?.close();
+      await remote?.close();
       await collector?.close();
       rmSync(folder, { recursive: true });
     });
@@ -308,6 +312,14 @@ export function describeTraces(payloads: 'unencrypted' | 'encrypted', serviceNam
         'gen_ai.usage.output_tokens': 3,
       });
       assert.equal(agent.parentSpanId, named('activity runCommand')[0]?.spanId);
+    });
+
+    it('contain remote agents, which get the trace in the `traceparent` header', async () => {
+      const named = await spansOfTask({ title: MARKER, task_type: 'feature' }, ['invoke_agent bob']);
+      const [agent] = named('invoke_agent bob');
+      assert.ok(agent);
+      assert.equal(genAiOf(agent.attributes)['gen_ai.provider.name'], 'a2a');
+      assert.deepEqual([...remote.traces], [`00-${agent.traceId}-${agent.spanId}-01`]);
     });
 
     it('continue the trace in `_meta` of a message of MCP, and link the request', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Context } from 'koa';
 import { readOrNull } from '../web/assets.ts';
@@ -27,7 +27,19 @@ export async function readMarkdown(path: string, baseUrl: string): Promise<Markd
   if (text === null) return null;
   return path === INDEX
     ? { type: 'text/plain', text: Buffer.from(withBase(text.toString('utf8'), baseUrl)) }
-    : { type: 'text/markdown', text };
+    : { type: 'text/markdown', text: Buffer.from(withServedLinks(text.toString('utf8'), path)) };
+}
+
+/**
+ * Returns the page at `path` without the links and pictures that this service does not serve, such as source files. The
+ * text of such a link stays.
+ */
+export function withServedLinks(page: string, path: string): string {
+  return page.replaceAll(/!?\[([^\]]*)\]\(([^)\s]+)\)/g, (link, text: string, target: string) => {
+    if (/^(?:[a-z]+:|#)/.test(target)) return link;
+    const [file = ''] = target.split('#');
+    return isMarkdownPath(posix.resolve(posix.dirname(path), file)) ? link : text;
+  });
 }
 
 /** Returns an index whose links and addresses are those of this service. */

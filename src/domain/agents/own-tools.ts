@@ -1,5 +1,5 @@
 import type { ToolDescription } from './agent-work.ts';
-import { MAX_REASON_LENGTH } from '../common/limits.ts';
+import { MAX_QUESTION_LENGTH, MAX_REASON_LENGTH } from '../common/limits.ts';
 
 /** The built-in tools. The workflow of a step runs them, never a server. */
 export const OWN_TOOLS = [
@@ -52,7 +52,7 @@ const DESCRIPTIONS: Readonly<Record<OwnToolName, Pick<ToolDescription, 'descript
       {
         question: text({
           description: 'What you want to do, with enough detail to decide',
-          maxLength: 2_000,
+          maxLength: MAX_QUESTION_LENGTH,
         }),
       },
       ['question'],
