@@ -18,7 +18,7 @@ import {
 
 /*
  * `npm run bench neighbours [-- --quick] [--profile]` measures the time from publishing an event to its arrival in one
- * workspace: alone, and beside problems of another workspace. These are bad receivers, webhooks with very many
+ * workspace: alone, and during problems of another workspace. These are bad receivers, webhooks with very many
  * deliveries, and very many manual retries.
  */
 const PUBLISHERS = 20;

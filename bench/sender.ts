@@ -125,6 +125,6 @@ await runBench({ name: 'sender', title: 'Outgoing attempts' }, async ({ log }) =
     { title: 'CPU of a post', unit: 'µs', digits: 0 },
     { title: '÷ bare', unit: '', digits: 2 },
   ];
-  const title = 'An attempt beside a bare signed POST';
+  const title = 'An attempt and a bare signed POST';
   return { tables: [{ id: 'posts', title, columns, rows: createRows(best) }], ratios: [] };
 });

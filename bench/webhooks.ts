@@ -108,7 +108,7 @@ function createTimesTable(metrics: Metrics): MetricTable {
       ),
       row(`${metrics.wideEvents} events, ${WEBHOOK_COUNT} webhooks each: deliveries`, rate(metrics.wideRate)),
       row('a good endpoint alone, 20/s', way(metrics.alone.arrival)),
-      row(`the same beside ${metrics.hanging} events for one that hangs`, way(metrics.beside.arrival)),
+      row(`the same with ${metrics.hanging} events for one that hangs`, way(metrics.beside.arrival)),
       row('bare signed POSTs of one process', rate(metrics.bareRate)),
       row(`bare workflows, ${PUBLISHERS} at once`, rate(metrics.workflowRate)),
     ],
@@ -181,7 +181,7 @@ await runBench(
     await client.deleteWebhook(webhook);
     log(`${wideEvents} events, ${WEBHOOK_COUNT} webhooks each`);
     const wideRate = await measureManyWebhooks(setup, wideEvents);
-    log('a good endpoint alone, then beside one that hangs');
+    log('a good endpoint alone, then with one that hangs');
     const { alone, beside } = await measureNeighbours(setup, { count: slowEvents / 2, hanging });
     const memory = memoryByPart();
     log('bare signed POSTs, and bare workflows');

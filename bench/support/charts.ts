@@ -91,7 +91,7 @@ export function barChart({ title, bars: all, unit, log = false }: Bars): Chart {
 /** Returns a chart of measured values relative to their goals. Left of the line a goal is met. */
 export function goalChart(rows: { row: string; share: number; met: boolean }[]): Chart {
   return {
-    title: 'Measured beside wanted (1 = just met; smaller is better)',
+    title: 'Measured and wanted (1 = just met; smaller is better)',
     width: 420,
     height: { step: 18 },
     data: { values: rows },

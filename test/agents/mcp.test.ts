@@ -138,7 +138,7 @@ describe('an MCP server of the catalogue', () => {
       assert.deepEqual(JSON.parse(await call(servers, 'bad', 'taken_back')), ['hang']);
     });
 
-    it('can write other lines beside its messages', async () => {
+    it('can write other lines between its messages', async () => {
       const servers = serversOf({ bad: misbehaving });
       assert.match(await call(servers, 'bad', 'chatter'), /done/);
       // A line on standard error can arrive after the response.

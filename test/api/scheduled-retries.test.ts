@@ -61,7 +61,7 @@ describe('a scheduled retry of a delivery', () => {
       return row.attempts_count === count && row;
     });
 
-  it('is visible beside the automatic one, which stays as it was', async () => {
+  it('is visible together with the automatic one, which stays as it was', async () => {
     const { hook, id, row } = await delivery('retrying');
     const at = inMs(3_600_000);
     const answer = await schedule(id, at);

@@ -100,12 +100,12 @@ describe('the signature check of the client package', function () {
       ],
       ['non-ASCII letters', { 'x-service-signature': `sha256=${'é'.repeat(64)}` }, 'malformed_signature'],
       [
-        'an invalid Standard Webhooks signature beside a valid one',
+        'an invalid Standard Webhooks signature next to a valid one',
         { ...headersBy(STANDARD), 'webhook-id': 'd-2' },
         'mismatch',
       ],
       [
-        'an invalid signature beside a valid Standard Webhooks one',
+        'an invalid signature next to a valid Standard Webhooks one',
         { ...headersBy(STANDARD), 'x-service-signature': signature('other', BODY) },
         'mismatch',
       ],

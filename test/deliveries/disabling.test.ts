@@ -176,7 +176,7 @@ describe('a webhook with failing attempts', function () {
     );
   });
 
-  it('can be retried manually beside the schedule, which ends with the first success', async () => {
+  it('can be retried manually in addition to the schedule, which ends with the first success', async () => {
     receiver.answering(500);
     const webhookId = await world.webhook({ url: receiver.url });
     await world.publish([{}]);

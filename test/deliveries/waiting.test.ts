@@ -132,7 +132,7 @@ describe('an attempt that waits for a free place', function () {
     assert.equal((await world.deliveries(failed.webhookId))[0]?.failures, 2);
   });
 
-  it('is made manually beside the schedule, unless the delivery has succeeded since the request', async () => {
+  it('is made manually in addition to the schedule, unless the delivery has succeeded since the request', async () => {
     const failed = await failedDelivery();
     const { id: deliveryId } = failed.row;
     // The clock that recorded the attempts is behind the clock of the request.

@@ -70,7 +70,7 @@ function simulate(random: Random): void {
       const { workspaceId } = first.ticket;
       const ofWorkspace = counts.workspaces.get(workspaceId) ?? 0;
       if (!isRoomy || counts.webhooks.has(id)) continue;
-      assert.equal(ofWorkspace, perWorkspace, `${id} has nothing running and waits beside a free place`);
+      assert.equal(ofWorkspace, perWorkspace, `${id} has nothing running and waits although a place is free`);
       const rivals = webhooks.filter(({ owner }) => owner.workspaceId === workspaceId).length;
       const longest = LONGEST_ATTEMPT_MS * Math.ceil(rivals / perWorkspace);
       const waited = now - Math.max(first.at, finishedAt.get(id) ?? 0);

@@ -51,7 +51,7 @@ describe('the attempt scheduler', () => {
     assert.deepEqual(new Set(webhooksOf(startAll(scheduler))), new Set(['c', 'd']));
   });
 
-  it('reserves a place for each of 60 webhooks beside 40 with hanging receivers', () => {
+  it('reserves a place for each of 60 webhooks while the receivers of 40 others hang', () => {
     const scheduler = createAttemptScheduler(LIMITS);
     for (let n = 0; n < 40; n += 1) addMany(scheduler, 100, `slow ${n}`);
     startAll(scheduler);

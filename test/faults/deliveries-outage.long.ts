@@ -28,7 +28,7 @@ describe('deliveries during an outage of PostgreSQL', function () {
   this.timeout(240_000);
   const { service, endpoints } = useEndpoints(2);
 
-  it('wait for its end beside hanging attempts, and none is sent twice', async () => {
+  it('wait for its end while attempts hang, and none is sent twice', async () => {
     const [hanging, good] = endpoints.map(({ receiver }) => receiver);
     assert.ok(hanging && good);
     const answerHanging = delayResponses(hanging);

@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 
 const PATH = process.env['PATH'] ?? '';
 
-describe('a process of the service, beside a hostile program of the same user', () => {
+describe('a process of the service, with a hostile program of the same user', () => {
   it('does not open a debugger on SIGUSR1', async () => {
     const source = `import { runProcess } from '${inCheckout('src', 'runtime', 'process.ts')}';
       await runProcess('api', async () => ({ close: async () => {} }));

@@ -34,7 +34,7 @@ describe('the simulation', () => {
     });
   }
 
-  it('does the same again for the same seeds, whatever runs beside them', async () => {
+  it('does the same again for the same seeds, whatever runs at the same time', async () => {
     const traced = (threads: string) =>
       simulate('--from', '1001', '--seeds', '15', '--threads', threads, '--trace');
     const [one, two] = await Promise.all([traced('1'), traced('2')]);

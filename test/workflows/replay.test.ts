@@ -33,7 +33,7 @@ const AGENTS_FOLDER = join(FOLDER, 'agents');
  * Histories of workflows that ran on earlier versions. The current code must replay them, or active runs break at the
  * next deployment. After an incompatible change that is guarded by `patched`,
  * `RECORD_HISTORIES=1 npm test -- replay` records new ones (`models`, `deliveries`: only those; or a list of
- * scenario names, separated by commas). Commit them beside the old ones.
+ * scenario names, separated by commas). Commit them in addition to the old ones.
  */
 describe('a recorded history', function () {
   before(async () => {

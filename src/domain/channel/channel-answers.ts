@@ -9,7 +9,7 @@ import { webhookView } from '../webhooks/webhook-view.ts';
 
 /*
  * Messages of the live channel other than the events of runs. A Socket.IO client gets an answer as the acknowledgement
- * of its message, with `ok` beside these fields. A plain client gets it as a message, with `type` and the `id` of its
+ * of its message, with `ok` in addition to these fields. A plain client gets it as a message, with `type` and the `id` of its
  * own message.
  */
 

@@ -3,7 +3,7 @@ import { MAX_ROOM_LENGTH, MAX_TOKEN_LENGTH } from '../common/limits.ts';
 
 /**
  * Schemas of client messages on the live channel (docs/channel.md). They validate the messages, and the description of
- * the channel is generated from them. A plain message has `type` and may have `id` beside these fields. A Socket.IO
+ * the channel is generated from them. A plain message has `type` and may have `id` in addition to these fields. A Socket.IO
  * message is an event of that name with one of these as its only argument.
  */
 
