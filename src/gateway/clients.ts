@@ -3,35 +3,35 @@ import type { ChannelCode } from '../domain/channel/channel.ts';
 import type { Admission } from './admission.ts';
 import type { Connection } from './connection.ts';
 import type { MetricsRecorder } from './metrics.ts';
-import { Session, type SessionDependencies } from './session.ts';
+import { ConnectedClient, type ClientDependencies } from './connected-client.ts';
 
 type Admitted = Extract<Admission, { ok: true }>;
 
 /** All clients of this process, of any transport. */
 export type Clients = {
   admit(token: string | null): Promise<Admission>;
-  enter(connection: Connection, admitted: Admitted): Session;
-  leave(session: Session): void;
+  enter(connection: Connection, admitted: Admitted): ConnectedClient;
+  leave(client: ConnectedClient): void;
   /** Closes all connections with a code. */
   closeAll(code: ChannelCode): void;
 };
 
-/** Manages the sessions, and closes those whose key, session or membership has ended. */
+/** Manages the clients, and closes those whose key, session or membership has ended. */
 export function createClients(
-  deps: SessionDependencies,
+  deps: ClientDependencies,
   { notifications, metrics }: { notifications: Notifications; metrics: MetricsRecorder },
 ): Clients {
-  const sessions = new Set<Session>();
+  const clients = new Set<ConnectedClient>();
   const unsubscribe = notifications.subscribe('credentials', null, (id, rest) => {
     // Null means that notifications were lost, so any credential may have ended.
-    void recheck(rest === null ? [...sessions] : [...sessions].filter((session) => session.dependsOn(id)));
+    void recheck(rest === null ? [...clients] : [...clients].filter((client) => client.dependsOn(id)));
   });
 
-  /** One after another, so that many sessions do not delay the reading of feeds. */
-  async function recheck(sessionsToCheck: readonly Session[]): Promise<void> {
-    for (const session of sessionsToCheck) {
+  /** One after another, so that many clients do not delay the reading of feeds. */
+  async function recheck(toCheck: readonly ConnectedClient[]): Promise<void> {
+    for (const client of toCheck) {
       try {
-        await session.recheck();
+        await client.recheck();
       } catch (error) {
         deps.log.warn({ err: error }, 'rechecking a credential failed');
       }
@@ -60,19 +60,19 @@ export function createClients(
           connection.close(code);
         },
       };
-      const session = new Session(deps, counted, admitted);
-      sessions.add(session);
+      const client = new ConnectedClient(deps, counted, admitted);
+      clients.add(client);
       metrics.connected(1);
-      return session;
+      return client;
     },
-    leave(session) {
-      if (!sessions.delete(session)) return;
+    leave(client) {
+      if (!clients.delete(client)) return;
       metrics.connected(-1);
-      session.closed();
+      client.closed();
     },
     closeAll(code) {
       unsubscribe();
-      for (const session of sessions) session.connection.close(code);
+      for (const client of clients) client.connection.close(code);
     },
   };
 }

@@ -65,14 +65,14 @@ export function createPlainTransport(clients: Clients, closeTimeoutMs = CLOSE_TI
       server.handleUpgrade(request, socket, head, (websocket) => {
         isUp = true;
         const pending = new Pending();
-        const session = clients.enter(connectionOf(websocket, pending, closeTimeoutMs), admitted);
+        const client = clients.enter(connectionOf(websocket, pending, closeTimeoutMs), admitted);
         websocket.on('error', () => websocket.terminate());
-        websocket.on('close', () => clients.leave(session));
+        websocket.on('close', () => clients.leave(client));
         websocket.on('pong', () => quiet.delete(websocket));
         websocket.on('message', (data, isBinary) => {
           quiet.delete(websocket);
           const { type, id, body } = isBinary ? INVALID_MESSAGE : parseMessage(data);
-          session.receive(type, body, ({ replyType, reply: { ok, ...reply } }) => {
+          client.receive(type, body, ({ replyType, reply: { ok, ...reply } }) => {
             const own = id === undefined ? {} : { id };
             const text = Buffer.from(JSON.stringify({ type: ok ? replyType : 'refused', ...own, ...reply }));
             websocket.send(text, { binary: false }, pending.add(text.length));
@@ -110,7 +110,7 @@ function connectionOf(websocket: WebSocket, pending: Pending, closeTimeoutMs: nu
 
 type ParsedMessage = { type: string; id?: string; body: unknown };
 
-/** A message that is not a JSON object with a type. The session rejects it, and counts it like any other. */
+/** A message that is not a JSON object with a type. It is rejected, and counted like any other. */
 const INVALID_MESSAGE: ParsedMessage = { type: '', body: null };
 
 /** Returns a message's type, its id, which the reply repeats, and the other fields. */

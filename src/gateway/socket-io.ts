@@ -64,9 +64,9 @@ export function createSocketIoTransport(clients: Clients, handshakeMs = HANDSHAK
   }
   io.use((socket, next) => void authenticate(socket, next));
   io.on('connection', (socket) => {
-    const session = clients.enter(connectionOf(socket), socket.data);
+    const client = clients.enter(connectionOf(socket), socket.data);
     socket.on('disconnect', (reason) => {
-      clients.leave(session);
+      clients.leave(client);
       // Otherwise the client would keep a connection that no limit counts.
       if (reason === 'client namespace disconnect') socket.conn.close(true);
     });
@@ -74,7 +74,7 @@ export function createSocketIoTransport(clients: Clients, handshakeMs = HANDSHAK
       const acknowledge = given.at(-1);
       // The protocol allows numbers as names.
       const type = typeof name === 'string' ? name : '';
-      session.receive(type, given[0], ({ replyType, reply }) => {
+      client.receive(type, given[0], ({ replyType, reply }) => {
         if (typeof acknowledge === 'function') acknowledge(reply);
         else socket.emit(reply.ok ? replyType : 'refused', reply);
       });

@@ -17,7 +17,7 @@ import type { Exchange } from './exchange.ts';
 import { messagesOf, type TraceMessage } from './message-traces.ts';
 import type { FeedDependencies } from './subscriptions.ts';
 import { challengeHeaders } from './resource-metadata.ts';
-import type { Session } from './session.ts';
+import type { McpRequest } from './mcp-request.ts';
 
 const PATH = '/mcp';
 /** The endpoint as the limits see it. Each tool has the access rule of its route. */
@@ -90,9 +90,9 @@ async function serve(deps: Dependencies & Loading, context: Context): Promise<vo
     );
     return refuse(deps, context, problem, INVALID_REQUEST);
   }
-  const session = sessionOf(deps, context, caller, body);
+  const mcpRequest = mcpRequestOf(deps, context, caller, body);
   const exchange = await deps.load();
-  const answer = await exchange(session, requestOf(deps.baseUrl, context, body), body?.value);
+  const answer = await exchange(mcpRequest, requestOf(deps.baseUrl, context, body), body?.value);
   // In earlier versions, every response is a stream. It ends with the result.
   const { method } = (body?.value ?? {}) as { method?: unknown };
   const isLasting = method === 'subscriptions/listen';
@@ -116,7 +116,12 @@ async function readBody(context: Context): Promise<Body | undefined> {
   }
 }
 
-function sessionOf(deps: Dependencies, context: Context, caller: Caller, body: Body | undefined): Session {
+function mcpRequestOf(
+  deps: Dependencies,
+  context: Context,
+  caller: Caller,
+  body: Body | undefined,
+): McpRequest {
   const signal = AbortSignal.any([goneSignal(context), deps.stopping]);
   return {
     caller,

@@ -1,13 +1,13 @@
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { asProblem, logFailure } from '../http/error-responses.ts';
-import type { Session } from './session.ts';
+import type { McpRequest } from './mcp-request.ts';
 
 /**
  * Returns the error of the protocol for a problem, with the problem as its data: the parameters are wrong, or the service
  * cannot work now. `uri`: the resource that the problem is about.
  */
 export function protocolErrorOf(
-  { log, requestId }: Pick<Session, 'log' | 'requestId'>,
+  { log, requestId }: Pick<McpRequest, 'log' | 'requestId'>,
   error: unknown,
   uri?: string,
 ): ProtocolError {

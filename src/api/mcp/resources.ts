@@ -4,7 +4,7 @@ import { bodyText } from '../http/json-text.ts';
 import type { Route } from '../http/route.ts';
 import { readContent } from './artifact-content.ts';
 import { protocolErrorOf } from './protocol-errors.ts';
-import type { Session } from './session.ts';
+import type { McpRequest } from './mcp-request.ts';
 
 /** A kind of resource: what a route returns, under a URI. */
 type Template = {
@@ -53,17 +53,21 @@ const TEMPLATES: readonly Template[] = [
 ];
 
 /** Registers the methods of resources. There is no list: tasks are found with the tool `list_tasks`. */
-export function serveResources(server: Server, routes: ReadonlyMap<string, Route>, session: Session): void {
+export function serveResources(
+  server: Server,
+  routes: ReadonlyMap<string, Route>,
+  mcpRequest: McpRequest,
+): void {
   server.setRequestHandler('resources/list', () => ({ resources: [] }));
   server.setRequestHandler('resources/templates/list', () => ({
     resourceTemplates: TEMPLATES.map(({ template }) => template),
   }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }, { mcpReq }) => {
-    return await session.traced({ method: 'resources/read', meta: mcpReq._meta }, async () => {
+    return await mcpRequest.traced({ method: 'resources/read', meta: mcpReq._meta }, async () => {
       try {
-        return await readResource(routes, session.invoke, uri);
+        return await readResource(routes, mcpRequest.invoke, uri);
       } catch (error) {
-        throw protocolErrorOf(session, error, uri);
+        throw protocolErrorOf(mcpRequest, error, uri);
       }
     });
   });

@@ -13,7 +13,7 @@ import { servePrompts } from './prompts.ts';
 import { serveResources } from './resources.ts';
 import { refusalOf, resultOf } from './results.ts';
 import { inputSchemaOf, outputSchemaOf } from './schemas.ts';
-import type { ServedTool, Session } from './session.ts';
+import type { ServedTool, McpRequest } from './mcp-request.ts';
 import { taskTools } from './task-tools.ts';
 import { asTask, callsByName, serveTasks, TASKS_EXTENSION } from './tasks-extension.ts';
 import { webhookTools } from './webhook-tools.ts';
@@ -46,7 +46,7 @@ export function createSurface(allRoutes: readonly Route[]): Surface {
 /** Creates the server of one request. Clients of earlier protocols have no extensions. */
 export function createMcpServer(
   { tools, routes }: Surface,
-  session: Session,
+  mcpRequest: McpRequest,
   era: McpRequestContext['era'],
 ): Server {
   const extensions = era === 'modern' ? { extensions: { [TASKS_EXTENSION]: {} } } : {};
@@ -58,39 +58,41 @@ export function createMcpServer(
     instructions: INSTRUCTIONS,
     supportedProtocolVersions: VERSIONS,
   });
-  const call = callsByName(tools, session);
-  server.setRequestHandler('tools/list', () => ({ tools: usable(tools, session.caller).map(presentTool) }));
+  const call = callsByName(tools, mcpRequest);
+  server.setRequestHandler('tools/list', () => ({
+    tools: usable(tools, mcpRequest.caller).map(presentTool),
+  }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
     const args = params.arguments ?? {};
-    const text = session.argumentsText(context.mcpReq.id) ?? JSON.stringify(args);
+    const text = mcpRequest.argumentsText(context.mcpReq.id) ?? JSON.stringify(args);
     const message = { method: 'tools/call', tool: tool.name, meta: context.mcpReq._meta };
-    return await session.traced(message, () =>
-      withRefusals(tool, session, async () => {
-        const content = await callTool(tool, { ...session, route: tool.route, args, text });
-        return await asTask(tool.name, { result: resultOf(content), content }, { session, call, context });
+    return await mcpRequest.traced(message, () =>
+      withRefusals(tool, mcpRequest, async () => {
+        const content = await callTool(tool, { ...mcpRequest, route: tool.route, args, text });
+        return await asTask(tool.name, { result: resultOf(content), content }, { mcpRequest, call, context });
       }),
     );
   });
-  serveResources(server, routes, session);
+  serveResources(server, routes, mcpRequest);
   servePrompts(server);
-  if (era === 'modern') serveTasks(server, session, call);
+  if (era === 'modern') serveTasks(server, mcpRequest, call);
   return server;
 }
 
 /** Returns problems as results, so that the model can read them. */
 async function withRefusals(
   tool: ServedTool,
-  session: Session,
+  mcpRequest: McpRequest,
   work: () => Promise<CallToolResult>,
 ): Promise<CallToolResult> {
   try {
     return await work();
   } catch (error) {
     const problem = asProblem(error);
-    logFailure(session.log, problem, session.requestId);
-    return refusalOf(problem, tool.name, session.requestId);
+    logFailure(mcpRequest.log, problem, mcpRequest.requestId);
+    return refusalOf(problem, tool.name, mcpRequest.requestId);
   }
 }
 

@@ -11,7 +11,7 @@ import { watchCredential } from '../http/credential-watch.ts';
 import type { Route } from '../http/route.ts';
 import { protocolErrorOf } from './protocol-errors.ts';
 import { runOf } from './resources.ts';
-import type { Session } from './session.ts';
+import type { McpRequest } from './mcp-request.ts';
 
 export type FeedDependencies = Pick<Dependencies, 'notifications' | 'database' | 'clock'>;
 
@@ -41,11 +41,15 @@ export function subscriptionIn(message: unknown): Subscription | null {
 }
 
 /** Checks that the caller can read all resources. @throws ProtocolError */
-export async function checkAccess({ runs }: Subscription, readTask: Route, session: Session): Promise<void> {
+export async function checkAccess(
+  { runs }: Subscription,
+  readTask: Route,
+  mcpRequest: McpRequest,
+): Promise<void> {
   for (const [id, [uri = '']] of runs) {
     const request = { params: { execution_id: id }, query: {}, body: undefined, text: '' };
-    await session.invoke(readTask, request).catch((error: unknown) => {
-      throw protocolErrorOf(session, error, uri);
+    await mcpRequest.invoke(readTask, request).catch((error: unknown) => {
+      throw protocolErrorOf(mcpRequest, error, uri);
     });
   }
 }
@@ -54,7 +58,7 @@ export async function checkAccess({ runs }: Subscription, readTask: Route, sessi
 export function createFeedBus(
   deps: FeedDependencies,
   { runs }: Subscription,
-  { caller, log, requestId }: Session,
+  { caller, log, requestId }: McpRequest,
   end: () => void,
 ): ServerEventBus {
   const listen = (listener: (event: ServerEvent) => void) => {

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { Problem } from '../http/problem.ts';
 import { callTool } from './call.ts';
 import { protocolErrorOf } from './protocol-errors.ts';
-import type { ServedTool, Session } from './session.ts';
+import type { ServedTool, McpRequest } from './mcp-request.ts';
 import { questionKey, taskOf, type Detail, type McpTask } from './task-states.ts';
 import type { Arguments, ToolContent } from './tool.ts';
 
@@ -29,27 +29,27 @@ const formResult = z.looseObject({
   content: z.looseObject({ answer: z.string() }).optional(),
 });
 
-/** Calls one of the tools in a session. */
+/** Calls one of the tools for a request. */
 export type CallByName = (name: string, args: Arguments) => Promise<ToolContent>;
 
-/** Returns a function that calls the tools of a session by name. */
-export function callsByName(tools: readonly ServedTool[], session: Session): CallByName {
+/** Returns a function that calls the tools by name, for a request. */
+export function callsByName(tools: readonly ServedTool[], mcpRequest: McpRequest): CallByName {
   return async (name, args) => {
     const tool = tools.find((one) => one.name === name);
     if (!tool) throw new Error(`there is no tool ${name}`);
-    return await callTool(tool, { ...session, route: tool.route, args, text: JSON.stringify(args) });
+    return await callTool(tool, { ...mcpRequest, route: tool.route, args, text: JSON.stringify(args) });
   };
 }
 
 /** Registers the methods of the extension. */
-export function serveTasks(server: Server, session: Session, call: CallByName): void {
+export function serveTasks(server: Server, mcpRequest: McpRequest, call: CallByName): void {
   server.setRequestHandler('tasks/get', { params: taskParams }, async ({ taskId }, context) => {
     requireExtension(context);
-    return await answered(session, context, () => readTask(call, taskId, context));
+    return await answered(mcpRequest, context, () => readTask(call, taskId, context));
   });
   server.setRequestHandler('tasks/cancel', { params: taskParams }, async ({ taskId }, context) => {
     requireExtension(context);
-    return await answered(session, context, async () => {
+    return await answered(mcpRequest, context, async () => {
       await call('cancel_task', { execution_id: taskId }).catch(ignoreEnded);
       return {};
     });
@@ -59,7 +59,7 @@ export function serveTasks(server: Server, session: Session, call: CallByName): 
     // The SDK takes the responses out of the parameters.
     const responses = context.mcpReq.inputResponses;
     if (!responses) throw invalid('`inputResponses` is required.');
-    return await answered(session, context, async () => {
+    return await answered(mcpRequest, context, async () => {
       await answerQuestion(call, taskId, responses);
       return {};
     });
@@ -77,10 +77,10 @@ function invalid(message: string): ProtocolError {
 export async function asTask(
   name: string,
   { result, content }: { result: CallToolResult; content: ToolContent },
-  { session, call, context }: { session: Session; call: CallByName; context: ServerContext },
+  { mcpRequest, call, context }: { mcpRequest: McpRequest; call: CallByName; context: ServerContext },
 ): Promise<CallToolResult> {
   const isTask =
-    STARTS_RUN.has(name) && hasExtension(context) && session.caller.scopes.includes('tasks:read');
+    STARTS_RUN.has(name) && hasExtension(context) && mcpRequest.caller.scopes.includes('tasks:read');
   if (!isTask) return result;
   const { execution_id: taskId } = content.data as { execution_id: string };
   const { result: _, inputRequests: __, ...task } = await readTask(call, taskId, context);
@@ -135,15 +135,15 @@ function requireExtension(context: ServerContext): void {
 
 /** Runs the handler of a method. A problem becomes an error of the protocol, with the problem as its data. */
 async function answered<T>(
-  session: Session,
+  mcpRequest: McpRequest,
   { mcpReq: { method, _meta: meta } }: ServerContext,
   work: () => Promise<T>,
 ): Promise<T> {
-  return await session.traced({ method, meta }, async () => {
+  return await mcpRequest.traced({ method, meta }, async () => {
     try {
       return await work();
     } catch (error) {
-      throw protocolErrorOf(session, error);
+      throw protocolErrorOf(mcpRequest, error);
     }
   });
 }

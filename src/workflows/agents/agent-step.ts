@@ -8,7 +8,7 @@ import { answerCalls } from './answer-calls.ts';
 import { Approvals } from './approvals.ts';
 import { askModel } from './ask-model.ts';
 import { WorkTimer } from './work-timer.ts';
-import { Session, type Carried } from './session.ts';
+import { StepAttempt, type Carried } from './step-attempt.ts';
 
 const { openStep, leaveResult } = proxyActivities<StepActivities>({
   startToCloseTimeout: '10 s',
@@ -27,28 +27,28 @@ export async function agentStep({ work, carried }: AgentStepInput<Carried>): Pro
   const timer = new WorkTimer(work.executionId, carried?.pace ?? null);
   const limitMs = work.step.time_limit_ms;
   const approvals = new Approvals();
-  const session = carried ? new Session(work, approvals, carried) : await open(work, approvals);
-  if ('error' in session) return { kind: 'unrecoverable', message: session.error };
-  const outcome = await timer.runWithin(limitMs, () => workOn(session, timer));
-  if (outcome !== 'late') return { ...outcome, ...session.totals() };
+  const attempt = carried ? new StepAttempt(work, approvals, carried) : await open(work, approvals);
+  if ('error' in attempt) return { kind: 'unrecoverable', message: attempt.error };
+  const outcome = await timer.runWithin(limitMs, () => workOn(attempt, timer));
+  if (outcome !== 'late') return { ...outcome, ...attempt.totals() };
   const message = `took longer than ${limitMs} ms`;
-  if (session.opened.brief.limits.on_limit === 'escalate') {
+  if (attempt.opened.brief.limits.on_limit === 'escalate') {
     return {
       kind: 'escalated',
       reason: `${work.step.agent} ${message} for ${work.step.name}`,
-      ...session.totals(),
+      ...attempt.totals(),
     };
   }
-  return { kind: 'failed', timedOut: true, message, ...session.totals() };
+  return { kind: 'failed', timedOut: true, message, ...attempt.totals() };
 }
 
 /** Reads the brief and the tools of the agent. */
-async function open(work: AgentWork, approvals: Approvals): Promise<Session | { error: string }> {
+async function open(work: AgentWork, approvals: Approvals): Promise<StepAttempt | { error: string }> {
   const opened = await openStep(work);
   if ('error' in opened) return opened;
   const { prompt, ...brief } = opened.brief;
   const tools = [...brief.ownTools.map(ownTool), ...(brief.hasServers ? await serverTools(work) : [])];
-  return new Session(work, approvals, {
+  return new StepAttempt(work, approvals, {
     opened: { brief, tools },
     messages: [{ role: 'user', content: prompt }],
   });
@@ -64,37 +64,37 @@ async function serverTools({ step }: AgentWork) {
   return await listTools({ agent: step.agent });
 }
 
-async function workOn(session: Session, timer: WorkTimer): Promise<StepOutcome> {
+async function workOn(attempt: StepAttempt, timer: WorkTimer): Promise<StepOutcome> {
   for (;;) {
     await timer.unpaused();
-    const limit = session.limitReached();
-    if (limit !== null) return atLimit(session, limit);
-    await continueIfHistoryIsLong(session, timer);
-    const turn = await askModel(session);
+    const limit = attempt.limitReached();
+    if (limit !== null) return atLimit(attempt, limit);
+    await continueIfHistoryIsLong(attempt, timer);
+    const turn = await askModel(attempt);
     if (turn.kind === 'broken') return turn.outcome;
-    if (turn.kind === 'answered') return await finish(session, turn.text);
+    if (turn.kind === 'answered') return await finish(attempt, turn.text);
     await timer.unpaused();
-    const answers = await answerCalls(session, turn.calls, timer);
+    const answers = await answerCalls(attempt, turn.calls, timer);
     if ('escalated' in answers) return { kind: 'escalated', reason: answers.escalated };
-    session.conversation.add([answers.message]);
+    attempt.conversation.add([answers.message]);
   }
 }
 
 /** Continues as a new execution with the whole conversation before the history grows large. */
-async function continueIfHistoryIsLong(session: Session, timer: WorkTimer): Promise<void> {
+async function continueIfHistoryIsLong(attempt: StepAttempt, timer: WorkTimer): Promise<void> {
   const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
-  const isLong = historyLength > session.opened.brief.historyEvents || historySize > HISTORY_BYTES;
+  const isLong = historyLength > attempt.opened.brief.historyEvents || historySize > HISTORY_BYTES;
   if (!isLong && !continueAsNewSuggested) return;
-  const carried: Carried = { ...session.carried(), pace: timer.carried() };
-  await continueAsNew<typeof agentStep>({ work: session.work, carried });
+  const carried: Carried = { ...attempt.carried(), pace: timer.carried() };
+  await continueAsNew<typeof agentStep>({ work: attempt.work, carried });
 }
 
-async function finish({ work }: Session, text: string): Promise<StepOutcome> {
+async function finish({ work }: StepAttempt, text: string): Promise<StepOutcome> {
   const kept = await leaveResult(work, text);
   return { kind: 'completed', result: { ...kept, usage: null, message: null } };
 }
 
-function atLimit({ work: { step }, opened }: Session, limit: string): StepOutcome {
+function atLimit({ work: { step }, opened }: StepAttempt, limit: string): StepOutcome {
   const words = `${step.agent} reached its limit of ${limit} before ${step.name} was done`;
   return opened.brief.limits.on_limit === 'escalate'
     ? { kind: 'escalated', reason: words }

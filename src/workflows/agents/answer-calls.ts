@@ -7,7 +7,7 @@ import type { ToolCall } from './ask-model.ts';
 import { recordOwnCall } from './record-own-call.ts';
 import { ownTools } from './own-tools.ts';
 import type { WorkTimer } from './work-timer.ts';
-import type { Session } from './session.ts';
+import type { StepAttempt } from './step-attempt.ts';
 
 /** The answers of the tools, or the reason why the agent handed the run to a person. */
 export type Answers = { message: ToolModelMessage } | { escalated: string };
@@ -19,16 +19,16 @@ type KeyedCall = { call: ToolCall; key: CallKey };
  * a person come first, one at a time: the other calls may be what the person decides about.
  */
 export async function answerCalls(
-  session: Session,
+  attempt: StepAttempt,
   calls: readonly ToolCall[],
   timer: WorkTimer,
 ): Promise<Answers> {
-  const keyed = calls.map((call) => ({ call, key: session.nextCallKey() }));
-  const escalated = await escalationAmong(session, keyed);
+  const keyed = calls.map((call) => ({ call, key: attempt.nextCallKey() }));
+  const escalated = await escalationAmong(attempt, keyed);
   if (escalated !== null) return { escalated };
   const answers = new Map<ToolCall, ToolAnswer>();
   const answer = async ({ call, key }: KeyedCall) => {
-    answers.set(call, await answerTo(session, call, key));
+    answers.set(call, await answerTo(attempt, call, key));
   };
   const allowed = keyed.slice(0, MAX_CALLS_PER_TURN);
   for (const one of allowed.filter(asksPeople)) await answer(one);
@@ -53,35 +53,35 @@ function resultOf({ id, name }: ToolCall, { text, is_error }: ToolAnswer): ToolR
 /**
  * Returns the reason of the first call that hands the run to a person, or null. If there is one, no other call is made.
  */
-async function escalationAmong(session: Session, keyed: readonly KeyedCall[]): Promise<string | null> {
+async function escalationAmong(attempt: StepAttempt, keyed: readonly KeyedCall[]): Promise<string | null> {
   for (const { call, key } of keyed) {
-    const reason = reasonToEscalate(session, call);
+    const reason = reasonToEscalate(attempt, call);
     if (reason === null) continue;
-    await recordOwnCall(session, call, key, { text: 'a person takes over', is_error: false });
+    await recordOwnCall(attempt, call, key, { text: 'a person takes over', is_error: false });
     return reason;
   }
   return null;
 }
 
-async function answerTo(session: Session, call: ToolCall, key: CallKey): Promise<ToolAnswer> {
-  const described = session.opened.tools.find(({ name }) => name === call.name);
+async function answerTo(attempt: StepAttempt, call: ToolCall, key: CallKey): Promise<ToolAnswer> {
+  const described = attempt.opened.tools.find(({ name }) => name === call.name);
   if (call.fault !== null || !described) {
     const answer = fault(call.fault ?? `you have no tool ${truncate(call.name, 100)}`);
-    await recordOwnCall(session, call, key, answer);
+    await recordOwnCall(attempt, call, key, answer);
     return answer;
   }
   if (described.server === null) {
     const own = Object.hasOwn(ownTools, call.name) ? ownTools[call.name] : undefined;
-    if (own) return await own(session, call.input, key);
+    if (own) return await own(attempt, call.input, key);
     const answer = fault(`${call.name} is not available`);
-    await recordOwnCall(session, call, key, answer);
+    await recordOwnCall(attempt, call, key, answer);
     return answer;
   }
-  return await callTool(session, call, key);
+  return await callTool(attempt, call, key);
 }
 
-async function callTool(session: Session, call: ToolCall, key: CallKey): Promise<ToolAnswer> {
-  const { step } = session.work;
+async function callTool(attempt: StepAttempt, call: ToolCall, key: CallKey): Promise<ToolAnswer> {
+  const { step } = attempt.work;
   const tools = proxyActivities<ToolActivities>({
     summary: `${step.name} · ${step.agent} · ${call.name}`,
     heartbeatTimeout: '5 s',
@@ -101,9 +101,9 @@ async function callTool(session: Session, call: ToolCall, key: CallKey): Promise
  * Returns the reason of a well-formed call of `escalate_to_human`, or null if it is another call or the agent may not
  * make it.
  */
-function reasonToEscalate(session: Session, { name, input, fault: wrong }: ToolCall): string | null {
+function reasonToEscalate(attempt: StepAttempt, { name, input, fault: wrong }: ToolCall): string | null {
   if (name !== 'escalate_to_human' || wrong !== null) return null;
-  if (!session.opened.tools.some((one) => one.name === name && one.server === null)) return null;
+  if (!attempt.opened.tools.some((one) => one.name === name && one.server === null)) return null;
   const reason = (input as { reason?: unknown } | null)?.reason;
   return typeof reason === 'string' && reason.trim() !== '' ? truncate(reason, MAX_REASON_LENGTH) : null;
 }

@@ -9,7 +9,7 @@ import {
 } from '../../domain/agents/agent-work.ts';
 import { truncate } from '../../domain/common/text.ts';
 import type { StepOutcome } from '../../domain/tasks/step-work.ts';
-import type { Session } from './session.ts';
+import type { StepAttempt } from './step-attempt.ts';
 
 /** A tool call, as the model wrote it. `fault`: why it cannot be made. */
 export type ToolCall = { id: string; name: string; input: unknown; fault: string | null };
@@ -36,11 +36,11 @@ const CALL_POLICY = {
 } as const;
 
 /** Calls the model once with the whole conversation, and adds its response to the conversation. */
-export async function askModel(session: Session): Promise<Turn> {
-  const { brief, tools } = session.opened;
-  const { step } = session.work;
-  const key = session.nextCallKey();
-  session.modelCalls += 1;
+export async function askModel(attempt: StepAttempt): Promise<Turn> {
+  const { brief, tools } = attempt.opened;
+  const { step } = attempt.work;
+  const key = attempt.nextCallKey();
+  attempt.modelCalls += 1;
   const callContext: ModelCallContext = {
     place: key,
     step: { name: step.name, agent: step.agent },
@@ -49,16 +49,16 @@ export async function askModel(session: Session): Promise<Turn> {
   };
   try {
     const result = await generateText({
-      model: modelFor(brief.model, `${step.name} · ${step.agent} · model call ${session.modelCalls}`),
+      model: modelFor(brief.model, `${step.name} · ${step.agent} · model call ${attempt.modelCalls}`),
       instructions: brief.instructions,
-      messages: [...session.conversation.messages],
+      messages: [...attempt.conversation.messages],
       tools: toolSet(tools),
       maxRetries: 0,
       providerOptions: { [CALL_CONTEXT_OPTION]: callContext },
     });
-    session.count({ input: result.usage.inputTokens ?? 0, output: result.usage.outputTokens ?? 0 });
+    attempt.count({ input: result.usage.inputTokens ?? 0, output: result.usage.outputTokens ?? 0 });
     // The SDK has already answered invalid calls. Our answers replace those, so only the assistant's messages are kept.
-    session.conversation.add(result.response.messages.filter(({ role }) => role === 'assistant'));
+    attempt.conversation.add(result.response.messages.filter(({ role }) => role === 'assistant'));
     return turnOf(result, brief.model);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;

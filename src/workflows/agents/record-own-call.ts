@@ -2,7 +2,7 @@ import { proxyActivities } from '@temporalio/workflow';
 import type { OwnCall, StepActivities } from '../../activities/agents/steps.ts';
 import { truncate } from '../../domain/common/text.ts';
 import type { CallKey, ToolAnswer } from '../../domain/agents/agent-work.ts';
-import type { Session } from './session.ts';
+import type { StepAttempt } from './step-attempt.ts';
 
 const { noteOwnCall } = proxyActivities<StepActivities>({
   startToCloseTimeout: '10 s',
@@ -11,7 +11,7 @@ const { noteOwnCall } = proxyActivities<StepActivities>({
 
 /** Records a call that the workflow itself has answered. `progress` becomes an event in the feed of the run. */
 export async function recordOwnCall(
-  { work: { step } }: Session,
+  { work: { step } }: StepAttempt,
   { name, input }: { name: string; input: unknown },
   key: CallKey,
   { text, is_error }: Pick<ToolAnswer, 'text' | 'is_error'>,

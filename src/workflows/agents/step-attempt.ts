@@ -25,7 +25,7 @@ export type Carried = {
 };
 
 /** An attempt of a step in progress. */
-export class Session {
+export class StepAttempt {
   readonly work: AgentWork;
   readonly opened: AgentSetup;
   readonly conversation: Conversation;

@@ -19,8 +19,8 @@ import type { Connection } from './connection.ts';
 import { refusal, type Client, type Handled, type Handler } from './handlers.ts';
 import type { RoomOpener } from './rooms.ts';
 
-/** The dependencies of the sessions of a gateway. */
-export type SessionDependencies = {
+/** The dependencies of a connected client. */
+export type ClientDependencies = {
   database: Database;
   admission: AdmissionControl;
   rooms: Record<RoomKind, RoomOpener>;
@@ -49,9 +49,9 @@ type Admitted = Extract<Admission, { ok: true }>;
  * One connection from admission to close: its rooms, its token, the rate of its messages. Messages are handled one
  * after another.
  */
-export class Session {
+export class ConnectedClient {
   readonly connection: Connection;
-  readonly #deps: SessionDependencies;
+  readonly #deps: ClientDependencies;
   readonly #admitted: Admitted;
   readonly #rooms = new Map<string, () => void>();
   readonly #onceClosed = new Set<() => void>();
@@ -64,7 +64,7 @@ export class Session {
   #refusedInARow = 0;
   #isClosed = false;
 
-  constructor(deps: SessionDependencies, connection: Connection, admitted: Admitted) {
+  constructor(deps: ClientDependencies, connection: Connection, admitted: Admitted) {
     this.#deps = deps;
     this.connection = connection;
     this.#admitted = admitted;

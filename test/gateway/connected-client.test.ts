@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { MAX_WAITING_MESSAGES } from '../../src/domain/common/limits.ts';
 import type { Handled } from '../../src/gateway/handlers.ts';
-import { Session, type MessageResult, type SessionDependencies } from '../../src/gateway/session.ts';
+import {
+  ConnectedClient,
+  type MessageResult,
+  type ClientDependencies,
+} from '../../src/gateway/connected-client.ts';
 
 describe('the messages of a connection', () => {
   /** Seconds pass between two messages, so that the rate of messages refuses none. */
@@ -15,7 +19,7 @@ describe('the messages of a connection', () => {
       clock,
       log: pino({ level: 'silent' }),
       handlers: { work: { replyType: 'worked', read: () => () => gate.promise } },
-    } as unknown as SessionDependencies;
+    } as unknown as ClientDependencies;
     const connection = {
       id: 'one',
       send: () => {},
@@ -26,7 +30,7 @@ describe('the messages of a connection', () => {
     const expiresAt = new Date('2100-01-01');
     const claims = { origin: 'outside', subject: 'x', projectId: 'p', scopes: [], expiresAt } as const;
     const holder = { workspaceId: 'w', projectId: 'p', scopes: [], actor: 'token:x', label: 'token:x' };
-    const session = new Session(deps, connection, {
+    const client = new ConnectedClient(deps, connection, {
       ok: true,
       claims: { ...claims, scopes: [] },
       holder,
@@ -35,7 +39,7 @@ describe('the messages of a connection', () => {
     const answers: MessageResult[] = [];
     const ask = () =>
       new Promise<void>((resolve) =>
-        session.receive('work', {}, (answer) => {
+        client.receive('work', {}, (answer) => {
           answers.push(answer);
           resolve();
         }),
@@ -49,6 +53,6 @@ describe('the messages of a connection', () => {
     await Promise.all(all);
     await ask();
     assert.deepEqual(new Set(answers.slice(2).map(({ replyType }) => replyType)), new Set(['worked']));
-    session.closed();
+    client.closed();
   });
 });

@@ -14,7 +14,7 @@ export type ServedTool = Tool & {
 };
 
 /** One request of a client, as the tools need it. */
-export type Session = {
+export type McpRequest = {
   caller: Caller;
   invoke: Invoke;
   signal: AbortSignal;
