@@ -1,11 +1,12 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { usageError } from './exit-codes.ts';
 import { type Api, createApi, type Credential } from './http.ts';
 import { ioOf } from './io.ts';
+import { localFolder } from './local-service.ts';
 import { createOutput, type Output } from './output.ts';
 import { signIn } from './sign-in.ts';
-import { CHECKOUT, storeSession, storedSession, type LocalCredentials, readSettings } from './settings.ts';
+import { storeSession, storedSession, type LocalCredentials, readSettings } from './settings.ts';
 
 /** Options of all commands. */
 export type GlobalOptions = { json?: true; url?: string; verbose?: true };
@@ -16,7 +17,7 @@ export type Context = {
   output: Output;
   /** The API with the credential of the signed-in user or the key. */
   api(): Api;
-  /** The API for routes that require a user; in a checkout with a running service, as its admin. */
+  /** The API for routes that require a user; with a running local service, as its admin. */
   apiForPeople(): Promise<Api>;
   /** The URL of the server. */
   baseUrl: string;
@@ -30,14 +31,18 @@ export function contextOf(command: Command, { quiet = false } = {}): Context {
   const { url } = command.optsWithGlobals<GlobalOptions>();
   const output = outputOf(command);
   const { baseUrl, credential, local } = readSettings(env, url);
-  if (local !== null && !quiet) output.note(`Using .local/credentials.json of this checkout (${baseUrl})`);
+  if (local !== null && !quiet)
+    output.note(`Using ${basename(localFolder(env))}/credentials.json (${baseUrl})`);
   return {
     env,
     output,
     baseUrl,
     api: () => createApi(baseUrl, known(credential)),
     apiForPeople: async () =>
-      createApi(baseUrl, local === null ? known(credential) : await asLocalAdmin(baseUrl, local)),
+      createApi(
+        baseUrl,
+        local === null ? known(credential) : await asLocalAdmin(baseUrl, local, localFolder(env)),
+      ),
   };
 }
 
@@ -53,8 +58,8 @@ function known(credential: Credential): Credential {
 }
 
 /** Returns the admin's session, stored next to the credentials so that not every command signs in again. */
-async function asLocalAdmin(baseUrl: string, local: LocalCredentials): Promise<Credential> {
-  const path = join(CHECKOUT, '.local', 'cli-session.json');
+async function asLocalAdmin(baseUrl: string, local: LocalCredentials, folder: string): Promise<Credential> {
+  const path = join(folder, 'cli-session.json');
   const kept = storedSession(path, baseUrl);
   if (kept !== null && (await isAlive(baseUrl, kept.cookie))) return { kind: 'session', cookie: kept.cookie };
   const cookie = await signIn(baseUrl, local.admin_email, local.admin_password);

@@ -10,7 +10,7 @@ import {
 import { createAddressGuard } from '../src/outbound/address-guard.ts';
 import { createOutboundClient } from '../src/outbound/attempt.ts';
 import type { AttemptRecord } from '../src/outbound/attempt-record.ts';
-import { CHECKOUT } from './settings.ts';
+import { localFolder } from './local-service.ts';
 
 /** Posts deliveries to a local address, as the service would. */
 export type Forwarder = {
@@ -28,8 +28,8 @@ export type Forwarded = {
 
 /** How long results are cached, in milliseconds. */
 const CACHE_MS = 2 * DELIVERY_TIMEOUT_MS;
-/** Trusted so that `https://localhost` works with the certificate of a checkout. */
-const LOCAL_CA = join(CHECKOUT, '.local', 'tls', 'ca.pem');
+/** Trusted so that `https://localhost` works with the certificate of the local service. */
+const LOCAL_CA = join(localFolder(process.env), 'tls', 'ca.pem');
 
 /** `onPosted` is called after each post that `signal` did not abort. */
 export function createForwarder(

@@ -1,12 +1,13 @@
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { usageError } from './exit-codes.ts';
 import { configFolder, readJsonFile, writeSecretJson } from './files.ts';
 import type { Credential } from './http.ts';
+import { localFolder } from './local-service.ts';
 
 const DEFAULT_URL = 'http://localhost:3000';
 
-/** The part of the credentials file of `npm start` that is used here. */
+/** The part of the credentials file of the local service that is used here. */
 const localSchema = z.object({
   base_url: z.string(),
   api_key: z.string(),
@@ -22,22 +23,22 @@ const sessionsSchema = z.record(z.string(), z.object({ cookie: z.string(), email
 export type Settings = {
   baseUrl: string;
   credential: Credential;
-  /** Set if the credential belongs to the service running in this checkout. */
+  /** Set if the credential belongs to the service that runs in this checkout or folder. */
   local: LocalCredentials | null;
 };
-
-/** The checkout of this file. */
-export const CHECKOUT = dirname(import.meta.dirname);
 
 export const sessionsPath = (env: NodeJS.ProcessEnv) => join(configFolder(env), 'session.json');
 
 /**
  * Returns the server and the credential: BATON_API_KEY, otherwise the session of `baton login` at this server,
- * otherwise, in a checkout with a running `npm start`, its `.local/credentials.json`. Throws a CliError for an
- * invalid BATON_URL.
+ * otherwise the `credentials.json` of a running local service. Throws a CliError for an invalid BATON_URL.
  */
-export function readSettings(env: NodeJS.ProcessEnv, wantedUrl?: string, checkout = CHECKOUT): Settings {
-  const local = readJsonFile(join(checkout, '.local', 'credentials.json'), localSchema);
+export function readSettings(
+  env: NodeJS.ProcessEnv,
+  wantedUrl?: string,
+  folder: string = localFolder(env),
+): Settings {
+  const local = readJsonFile(join(folder, 'credentials.json'), localSchema);
   const wanted = wantedUrl ?? env.BATON_URL;
   const baseUrl = cleanUrl(wanted || local?.base_url || DEFAULT_URL);
   if (env.BATON_API_KEY) return { baseUrl, credential: { kind: 'key', key: env.BATON_API_KEY }, local: null };

@@ -28,7 +28,8 @@ const PROGRAMS = {
   faults: ['faults/main.ts'],
   simulate: ['simulation/main.ts'],
   mutate: ['dev/mutation/main.ts'],
-  client: ['dev/types/client-package.ts'],
+  client: ['dev/package/client.ts'],
+  package: ['dev/package/main.ts'],
   walk: ['dev/docs/walk.ts'],
   receiver: ['cli/main.ts', 'receiver'],
 };

@@ -6,15 +6,15 @@ import { callbackSecretOf } from '../callback-secrets.ts';
 import { outputOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit-codes.ts';
 import { type Io, ioOf } from '../io.ts';
+import { localFolder } from '../local-service.ts';
 import { describeCallback, startReceiver } from '../receiver.ts';
-import { CHECKOUT } from '../settings.ts';
 
 type Options = { port: string; host: string; cert?: string; key?: string; http?: true; secret?: string[] };
 
 /** How long to wait for the secret of a run that is being submitted, in milliseconds. */
 const SECRET_WAIT_MS = 1_000;
-const LOCAL_CERT = join(CHECKOUT, '.local', 'tls', 'localhost.pem');
-const LOCAL_KEY = join(CHECKOUT, '.local', 'tls', 'localhost-key.pem');
+const LOCAL_CERT = join(localFolder(process.env), 'tls', 'localhost.pem');
+const LOCAL_KEY = join(localFolder(process.env), 'tls', 'localhost-key.pem');
 
 /** `baton receiver` */
 export function addReceiverCommand(program: Command): void {
@@ -23,7 +23,10 @@ export function addReceiverCommand(program: Command): void {
     .description('Receive callbacks and deliveries over HTTPS, verify their signatures and print them')
     .option('--port <n>', 'port to listen on, 0 for any free port', '8443')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--cert <path>', "certificate chain (PEM); default: this checkout's certificate for localhost")
+    .option(
+      '--cert <path>',
+      "certificate chain (PEM); default: the local service's certificate for localhost",
+    )
     .option('--key <path>', 'private key of the certificate (PEM)')
     .option('--http', 'use plain HTTP, behind a proxy that terminates HTTPS')
     .option(
@@ -64,7 +67,7 @@ function certificateOf({ cert, key }: Options): { cert: string; key: string } {
   if ((cert === undefined) !== (key === undefined)) throw usageError('Use --cert and --key together');
   const paths = { cert: cert ?? LOCAL_CERT, key: key ?? LOCAL_KEY };
   if (cert === undefined && !existsSync(paths.cert)) {
-    throw usageError('No certificate. Use --cert and --key, or --http, or run `npm start` once');
+    throw usageError('No certificate. Use --cert and --key, or --http, or start the local service once');
   }
   return { cert: pemIn(paths.cert), key: pemIn(paths.key) };
 }

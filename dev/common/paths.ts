@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The root folder of the checkout, absolute. */
@@ -9,7 +9,19 @@ export function inCheckout(...parts: string[]): string {
   return join(checkout, ...parts);
 }
 
-/** Returns a path below `.local/`, the folder with all data of the local service. */
+/** Set by `npx baton start`, whose service has its data outside its own folder. */
+const given = process.env['BATON_DATA'];
+const data = given ? resolve(given) : inCheckout('.local');
+
+/** The command that starts the local service. */
+export const START_COMMAND = given ? 'npx baton start' : 'npm start';
+
+/** Returns a path below the folder with all data of the local service: `.local/` of the checkout, or `BATON_DATA`. */
 export function local(...parts: string[]): string {
-  return inCheckout('.local', ...parts);
+  return join(data, ...parts);
+}
+
+/** Returns such a path as users know it, for example `.local/logs`. */
+export function shownLocal(...parts: string[]): string {
+  return join(basename(data), ...parts);
 }

@@ -1,4 +1,5 @@
 import { isFree, freePort } from '../common/free-port.ts';
+import { START_COMMAND } from '../common/paths.ts';
 import type { Address } from './service-environment.ts';
 
 const DEFAULT_PORT = 3000;
@@ -20,7 +21,7 @@ export async function chooseAddress(environment: NodeJS.ProcessEnv): Promise<Add
     if (await isFree(port, one)) continue;
     throw new Error(
       `Port ${port} on ${one} is already in use. Stop the program that uses it, or choose another port: ` +
-        `PORT=${port === DEFAULT_PORT ? DEFAULT_PORT + 1 : DEFAULT_PORT} npm start`,
+        `PORT=${port === DEFAULT_PORT ? DEFAULT_PORT + 1 : DEFAULT_PORT} ${START_COMMAND}`,
     );
   }
   const baseUrl = (environment['BASE_URL'] || `http://localhost:${port}`).replace(/\/+$/, '');

@@ -1,4 +1,5 @@
 import type { Installation } from '../../src/runtime/installation.ts';
+import { shownLocal } from '../common/paths.ts';
 
 /** The content of `.local/credentials.json`, for people, scripts and the command line. */
 export type Credentials = {
@@ -59,7 +60,7 @@ export function banner(credentials: Credentials, environment: NodeJS.ProcessEnv)
     ...firstTask(credentials),
     '',
     `  Callbacks and webhooks may reach ${environment['OUTBOUND_ALLOW']} (OUTBOUND_ALLOW) in addition to public addresses.`,
-    '  These credentials are in .local/credentials.json, logs in .local/logs/. Ctrl-C stops everything.',
+    `  These credentials are in ${shownLocal('credentials.json')}, logs in ${shownLocal('logs')}/. Ctrl-C stops everything.`,
     '',
   ].join('\n');
 }

@@ -10,7 +10,7 @@ import { makeLocalFolder } from './local-folder.ts';
 import { takeLock } from './lock.ts';
 import type { Launch } from './launch.ts';
 import { startOwnProcesses } from './own-processes.ts';
-import { inCheckout, local } from '../common/paths.ts';
+import { inCheckout, local, START_COMMAND } from '../common/paths.ts';
 import { writePrivate } from '../common/private-file.ts';
 import { progressOn } from '../common/progress.ts';
 import { ensureSecrets } from './secrets.ts';
@@ -20,13 +20,13 @@ import { ensureLocalTls } from './tls.ts';
 import { takeTour } from './tour.ts';
 import { ensureScreens } from './web.ts';
 
-/* `npm start [-- --no-tour]`: runs the whole service on this machine until Ctrl-C. */
+/* `npm start [-- --no-tour]`, `npx baton start [--no-tour]`: runs the whole service on this machine until Ctrl-C. */
 
 const CREDENTIALS = local('credentials.json');
 
 async function main(words: string[]): Promise<number> {
   const unknown = words.find((word) => word !== '--no-tour');
-  if (unknown !== undefined) throw new Error(`Unknown argument: ${unknown}. Usage: npm start [-- --no-tour]`);
+  if (unknown !== undefined) throw new Error(`Unknown argument: ${unknown}. The only option is --no-tour.`);
   const shutdown = listenForShutdown(() => process.exit(130));
   const stops: Launch['stops'] = [];
   try {
@@ -78,7 +78,7 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
     const tour = takeTour({ baseUrl: address.baseUrl, apiKey, projectId, tls, say });
     const failed = (error: Error) => say(`The tour failed: ${error.message}`);
     await Promise.race([tour.catch(failed), shutdown.requested]);
-    say('\n  Ctrl-C stops everything. npm start continues with the same data.');
+    say(`\n  Ctrl-C stops everything. ${START_COMMAND} continues with the same data.`);
   }
 }
 
@@ -101,11 +101,7 @@ async function prepareDatabase(
     'first workspace',
     () => ensureFirstWorkspace(url, installationFile(local(), process.env['DATABASE_URL'] || null)),
     (made) =>
-      made === null
-        ? 'created elsewhere: this checkout has no key for it'
-        : made.isNew
-          ? 'created'
-          : 'exists',
+      made === null ? 'created elsewhere: its key is not known here' : made.isNew ? 'created' : 'exists',
   );
   shutdown.check();
   return workspace;

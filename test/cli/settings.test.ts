@@ -14,21 +14,21 @@ const LOCAL = {
 describe('the target and credentials of the command line', () => {
   let folder: string;
   let env: NodeJS.ProcessEnv;
-  let checkout: string;
+  let service: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'baton-settings-'));
     env = { HOME: join(folder, 'home') };
-    checkout = join(folder, 'checkout');
+    service = join(folder, 'service');
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const writeCredentials = () => {
-    mkdirSync(join(checkout, '.local'), { recursive: true });
-    writeFileSync(join(checkout, '.local', 'credentials.json'), JSON.stringify(LOCAL));
+    mkdirSync(service, { recursive: true });
+    writeFileSync(join(service, 'credentials.json'), JSON.stringify(LOCAL));
   };
   const signedInAt = (url: string) =>
     storeSession(sessionsPath(env), url, { cookie: 'baton_session=x', email: 'ada@example.com' });
-  const settings = (url?: string) => readSettings(env, url, checkout);
+  const settings = (url?: string) => readSettings(env, url, service);
 
   it('default to http://localhost:3000 without credentials', () => {
     assert.deepEqual(settings(), {
@@ -38,7 +38,7 @@ describe('the target and credentials of the command line', () => {
     });
   });
 
-  it('are those of this checkout while its service runs', () => {
+  it('are those of the local service while it runs', () => {
     writeCredentials();
     assert.deepEqual(settings(), {
       baseUrl: 'http://localhost:3111',
@@ -47,12 +47,12 @@ describe('the target and credentials of the command line', () => {
     });
   });
 
-  it('exclude the credentials of this checkout for another server', () => {
+  it('exclude the credentials of the local service for another server', () => {
     writeCredentials();
     assert.deepEqual(settings('https://baton.example.com').credential, { kind: 'none' });
   });
 
-  it('are those of the person who signed in at that server, rather than the key of this checkout', () => {
+  it('are those of the person who signed in at that server, rather than the key of the local service', () => {
     writeCredentials();
     signedInAt('http://localhost:3111');
     assert.deepEqual(settings().credential, { kind: 'session', cookie: 'baton_session=x' });
@@ -79,8 +79,8 @@ describe('the target and credentials of the command line', () => {
   });
 
   it('are rejected if a file is damaged', () => {
-    mkdirSync(join(checkout, '.local'), { recursive: true });
-    writeFileSync(join(checkout, '.local', 'credentials.json'), '{');
+    mkdirSync(service, { recursive: true });
+    writeFileSync(join(service, 'credentials.json'), '{');
     assert.throws(() => settings(), { exitCode: 2, message: /credentials\.json is damaged/ });
   });
 });

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { Baton, BatonOptions } from '../../clients/typescript/src/index.ts';
 import type * as main from '../../clients/typescript/src/index.ts';
 import type * as verify from '../../clients/typescript/src/verify/index.ts';
-import { packClient } from '../../dev/types/client-package.ts';
+import { packClient } from '../../dev/package/client.ts';
 import type { World } from '../support/world.ts';
 
 type Client = typeof main & {

@@ -52,11 +52,11 @@ export function freshCheckout(): { folder: string; remove(): void } {
   };
 }
 
-/** An `npm start` in a separate process group, as in a terminal. */
+/** A launcher in a separate process group, as in a terminal. */
 export type Launched = {
-  npm: ChildProcess;
+  child: ChildProcess;
   output(): string;
-  /** Resolves when the output contains the text. @throws with the output if npm exits before */
+  /** Resolves when the output contains the text. @throws with the output if the launcher exits before */
   says(words: string | RegExp): Promise<void>;
   /** Resolves when all is ready. */
   credentials(): Promise<Credentials>;
@@ -66,28 +66,37 @@ export type Launched = {
 const running = new Set<Launched>();
 
 export function npmStart(folder: string, environment: NodeJS.ProcessEnv, words: string[] = []): Launched {
-  const npm = spawn('npm', ['start', '--', ...words], {
+  return launch(['npm', 'start', '--', ...words], { folder, data: '.local' }, environment);
+}
+
+/** Starts a command whose service has its data in the folder `data`. */
+export function launch(
+  [program = '', ...words]: string[],
+  { folder, data }: { folder: string; data: string },
+  environment: NodeJS.ProcessEnv,
+): Launched {
+  const child = spawn(program, words, {
     cwd: folder,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, DATABASE_URL: '', TEMPORAL_ADDRESS: '', ...environment },
   });
   let output = '';
-  for (const stream of [npm.stdout, npm.stderr])
+  for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const until = async (holds: () => boolean, what: string) => {
     const probe = () => {
-      const hasEnded = npm.exitCode !== null || npm.signalCode !== null;
-      if (!holds() && hasEnded) throw new Error(`npm start has ended without ${what}`);
+      const hasEnded = child.exitCode !== null || child.signalCode !== null;
+      if (!holds() && hasEnded) throw new Error(`${program} has ended without ${what}`);
       return holds();
     };
     await eventually(what, probe, START_LIMIT_MS).catch((error: Error) => {
       throw new Error(`${error.message}\n${output}`);
     });
   };
-  const file = join(folder, '.local', 'credentials.json');
+  const file = join(folder, data, 'credentials.json');
   const launched: Launched = {
-    npm,
+    child,
     output: () => output,
     says: (sought) => until(() => output.search(sought) >= 0, String(sought)),
     async credentials() {
@@ -95,7 +104,7 @@ export function npmStart(folder: string, environment: NodeJS.ProcessEnv, words: 
       return JSON.parse(readFileSync(file, 'utf8')) as Credentials;
     },
     ended: new Promise((resolve) =>
-      npm.once('close', (code) => {
+      child.once('close', (code) => {
         running.delete(launched);
         resolve(code);
       }),
@@ -105,18 +114,18 @@ export function npmStart(folder: string, environment: NodeJS.ProcessEnv, words: 
   return launched;
 }
 
-/** Sends SIGINT to npm and the launcher, as Ctrl-C in a terminal does, and waits for the end. */
-export async function pressCtrlC({ npm, ended }: Launched): Promise<void> {
-  process.kill(-Number(npm.pid), 'SIGINT');
+/** Sends SIGINT to the command and its launcher, as Ctrl-C in a terminal does, and waits for the end. */
+export async function pressCtrlC({ child, ended }: Launched): Promise<void> {
+  process.kill(-Number(child.pid), 'SIGINT');
   await ended;
 }
 
-/** Stops what {@link npmStart} has started, also after a failed test. */
+/** Stops what {@link launch} has started, also after a failed test. */
 export async function endLaunched(): Promise<void> {
   for (const launched of running) {
     await Promise.race([pressCtrlC(launched), wait(STOP_LIMIT_MS, undefined, { ref: false })]);
     // The launcher's children end with it.
-    if (running.has(launched)) process.kill(-Number(launched.npm.pid), 'SIGKILL');
+    if (running.has(launched)) process.kill(-Number(launched.child.pid), 'SIGKILL');
   }
 }
 

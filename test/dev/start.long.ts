@@ -30,7 +30,7 @@ describe('npm start', function () {
     const third = npmStart(checkout.folder, { PORT: '0' });
     assert.equal(await third.ended, 1);
     assert.match(third.output(), /already running from this checkout \(process \d+\)/);
-    second.npm.kill('SIGTERM'); // to npm alone
+    second.child.kill('SIGTERM'); // to npm alone
     await second.ended;
     assert.deepEqual(processesOf(checkout.folder), []);
   });

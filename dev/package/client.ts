@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeClientTypes } from './client-types.ts';
-import { checkout, inCheckout } from '../common/paths.ts';
+import { writeClientTypes } from '../types/client-types.ts';
+import { inCheckout } from '../common/paths.ts';
+import { npmPack, run } from './npm-pack.ts';
 
 /* `npm run client`: builds and packs the client package for TypeScript. */
 
@@ -13,7 +13,7 @@ const SOURCE = inCheckout('clients', 'typescript');
  * Compiles the package into a folder: JavaScript modules and their types.
  * @throws Error with the output of the compiler
  */
-async function buildClient(folder: string): Promise<void> {
+export async function buildClient(folder: string): Promise<void> {
   await writeClientTypes();
   rmSync(folder, { recursive: true, force: true });
   const compiler = inCheckout('node_modules', '@typescript', 'native', 'bin', 'tsc');
@@ -43,26 +43,9 @@ export async function packClient(folder: string): Promise<string> {
     delete published['scripts'];
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
     copyFileSync(join(SOURCE, 'README.md'), join(stage, 'README.md'));
-    const output = run('npm', ['pack', '--json', '--pack-destination', folder], stage);
-    return join(folder, fileNameIn(JSON.parse(output)));
+    return npmPack(stage, folder);
   } finally {
     rmSync(stage, { recursive: true, force: true });
-  }
-}
-
-/** Returns the file name in the output of npm, which is a list or an object with the package name as its key. */
-function fileNameIn(output: unknown): string {
-  const [packed] = Object.values(output as Record<string, { filename: string }>);
-  if (packed === undefined) throw new Error('npm packed nothing');
-  return packed.filename;
-}
-
-function run(command: string, words: readonly string[], cwd = checkout): string {
-  try {
-    return execFileSync(command, words, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string };
-    throw new Error(`${command} ${words.join(' ')} failed:\n${stdout}${stderr}`, { cause: error });
   }
 }
 

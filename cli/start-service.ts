@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { CliError, EXIT } from './exit-codes.ts';
+import { LAUNCHER, localFolder, ROOT } from './local-service.ts';
+
+/** The service in the package, and the file in it that names its content. */
+const PACKAGED = join(ROOT, 'service');
+const STAMP = 'content';
+/** What the service itself adds to its folder. */
+const KEPT = new Set(['node_modules', '.local']);
+
+/**
+ * Runs the local service in this terminal until it ends. Outside a checkout, it first unpacks the service of this package into
+ * `.baton/service`: Node does not run TypeScript below `node_modules`.
+ * @returns its exit code
+ */
+export async function startService(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  if (existsSync(LAUNCHER)) return await runHere([LAUNCHER, 'start', ...words], env);
+  const data = localFolder(env);
+  const service = join(data, 'service');
+  unpack(data, service);
+  return await runHere([join(service, 'dev', 'run.mjs'), 'start', ...words], { ...env, BATON_DATA: data });
+}
+
+/**
+ * Replaces the code of the service, unless it is that of this package. Its packages and data stay.
+ * @throws CliError if the service is running, or the folder cannot be written
+ */
+function unpack(data: string, service: string): void {
+  if (stampOf(service) === stampOf(PACKAGED)) return;
+  if (existsSync(join(data, 'credentials.json'))) {
+    throw new CliError(EXIT.usage, 'Another version of Baton is running in this folder. Stop it first');
+  }
+  try {
+    mkdirSync(service, { recursive: true });
+    // Its secrets are not for version control.
+    writeFileSync(join(data, '.gitignore'), '*\n');
+    for (const name of readdirSync(service)) {
+      if (!KEPT.has(name)) rmSync(join(service, name), { recursive: true });
+    }
+    for (const name of readdirSync(PACKAGED)) {
+      if (name !== STAMP) cpSync(join(PACKAGED, name), join(service, name), { recursive: true });
+    }
+    cpSync(join(PACKAGED, STAMP), join(service, STAMP));
+  } catch (error) {
+    throw new CliError(EXIT.usage, `Cannot unpack the service to ${service}: ${(error as Error).message}`);
+  }
+}
+
+function stampOf(folder: string): string | null {
+  try {
+    return readFileSync(join(folder, STAMP), 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Runs a program with this Node in this terminal. */
+async function runHere(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  // The program handles the signals. The terminal sends Ctrl-C to both processes, and receiving it twice is harmless.
+  process.removeAllListeners('SIGINT');
+  const child = spawn(process.execPath, words, { stdio: 'inherit', env });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+}
