@@ -6,6 +6,7 @@ import { addAdminCommands } from './commands/admin.ts';
 import { addAgentCommands } from './commands/agents.ts';
 import { addDeliveryCommands } from './commands/delivery.ts';
 import { addEventCommands } from './commands/event.ts';
+import { addInitCommand } from './commands/init.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addListenCommand } from './commands/listen.ts';
 import { addMcpCommand } from './commands/mcp.ts';
@@ -47,6 +48,7 @@ export function createProgram(io: Io = processIo()): Command {
     });
   connectIo(program, io);
   addStartCommand(program);
+  addInitCommand(program);
   addTaskCommands(program);
   addAgentCommands(program);
   addEventCommands(program);

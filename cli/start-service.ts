@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { CliError, EXIT } from './exit-codes.ts';
 import { LAUNCHER, localFolder, ROOT } from './local-service.ts';
 
@@ -11,6 +11,8 @@ const PACKAGED = join(ROOT, 'service');
 const STAMP = 'content';
 /** What the service itself adds to its folder. */
 const KEPT = new Set(['node_modules', '.local']);
+/** npm packs no file of this name. */
+const RENAMED: Readonly<Record<string, string>> = { npmrc: '.npmrc' };
 
 /**
  * Runs the local service in this terminal until it ends. Outside a checkout, it first unpacks the service of this package into
@@ -20,17 +22,23 @@ const KEPT = new Set(['node_modules', '.local']);
 export async function startService(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   if (existsSync(LAUNCHER)) return await runHere([LAUNCHER, 'start', ...words], env);
   const data = localFolder(env);
-  const service = join(data, 'service');
-  unpack(data, service);
-  return await runHere([join(service, 'dev', 'run.mjs'), 'start', ...words], { ...env, BATON_DATA: data });
+  const service = unpackService(data);
+  const agents = resolve('agents.yml');
+  return await runHere([join(service, 'dev', 'run.mjs'), 'start', ...words], {
+    ...(existsSync(agents) ? { AGENTS_FILE: agents } : {}),
+    ...env,
+    BATON_DATA: data,
+  });
 }
 
 /**
- * Replaces the code of the service, unless it is that of this package. Its packages and data stay.
- * @throws CliError if the service is running, or the folder cannot be written
+ * Unpacks the service of this package into `data`, and returns its folder. Replaces the code of another version. Packages and data
+ * stay.
+ * @throws CliError if another version is running, or the folder cannot be written
  */
-function unpack(data: string, service: string): void {
-  if (stampOf(service) === stampOf(PACKAGED)) return;
+export function unpackService(data: string): string {
+  const service = join(data, 'service');
+  if (stampOf(service) === stampOf(PACKAGED)) return service;
   if (existsSync(join(data, 'credentials.json'))) {
     throw new CliError(EXIT.usage, 'Another version of Baton is running in this folder. Stop it first');
   }
@@ -42,9 +50,11 @@ function unpack(data: string, service: string): void {
       if (!KEPT.has(name)) rmSync(join(service, name), { recursive: true });
     }
     for (const name of readdirSync(PACKAGED)) {
-      if (name !== STAMP) cpSync(join(PACKAGED, name), join(service, name), { recursive: true });
+      if (name !== STAMP)
+        cpSync(join(PACKAGED, name), join(service, RENAMED[name] ?? name), { recursive: true });
     }
     cpSync(join(PACKAGED, STAMP), join(service, STAMP));
+    return service;
   } catch (error) {
     throw new CliError(EXIT.usage, `Cannot unpack the service to ${service}: ${(error as Error).message}`);
   }

@@ -12,7 +12,7 @@ import { npmPack } from './npm-pack.ts';
  * `npx baton start` unpacks the folder `service`, installs its packages and runs it.
  */
 
-/** The files of the service: what `npm start` needs, and what the API serves. */
+/** The files of the service: what `npm start` and the image need, and what the API serves. */
 const SERVICE = [
   '{package,package-lock,tsconfig}.json',
   '{agents,temporal-dev}.yml',
@@ -25,7 +25,12 @@ const SERVICE = [
   'web/**/*.{ts,tsx,css,html,svg,json}',
   'dev/{run.mjs,package.json,node/package.json}',
   'dev/{common,launcher,services}/**/*',
+  'deploy/{.env.example,Containerfile,bundles.ts,compose.yaml,healthcheck.mjs,make-env.sh,process.sh}',
+  'deploy/compose/**/*',
+  '.{npmrc,dockerignore}',
 ];
+/** npm packs no file of this name. `baton start` names it again. */
+const RENAMED: Readonly<Record<string, string>> = { '.npmrc': 'npmrc' };
 const NOT_SERVICE = /^web\/(dist|\.generated|\.building-)|node_modules/;
 
 /** Packs the package. Returns the path of the tarball below `folder`. */
@@ -51,7 +56,7 @@ function copyService(folder: string): void {
     .map(({ parentPath, name }) => join(parentPath, name).slice(inCheckout().length + 1))
     .filter((file) => !NOT_SERVICE.test(file));
   for (const file of files.toSorted()) {
-    const place = join(folder, file);
+    const place = join(folder, RENAMED[file] ?? file);
     mkdirSync(dirname(place), { recursive: true });
     copyFileSync(inCheckout(file), place);
     hash.update(`${file}\0`).update(readFileSync(place)).update('\0');

@@ -12,6 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
+import type { StarterFile } from '../../cli/init.ts';
 import { packBaton } from '../../dev/package/main.ts';
 import { endLaunched, launch, pressCtrlC, processesOf } from './launched.ts';
 
@@ -34,6 +36,7 @@ describe('the package', function () {
 
   const start = (words: string[] = []) =>
     launch(['npx', 'baton', 'start', ...words], { folder: project, data: '.baton' }, { PORT: '0' });
+  const read = (file: string) => readFileSync(join(project, file), 'utf8');
   /** Runs a command in a second terminal, without the settings of this process. */
   async function baton(words: string[]): Promise<{ stdout: string; stderr: string }> {
     const given = Object.entries(process.env).filter(([name]) => !name.startsWith('BATON_'));
@@ -41,7 +44,7 @@ describe('the package', function () {
   }
 
   it('names its version, and what it needs, without a service', async () => {
-    const { version } = JSON.parse(readFileSync(join(project, 'node_modules/baton/package.json'), 'utf8'));
+    const { version } = JSON.parse(read('node_modules/baton/package.json'));
     assert.equal((await baton(['--version'])).stdout.trim(), version);
     await assert.rejects(baton(['task', 'list']), /Not signed in/);
     await assert.rejects(baton(['admin', 'migrate']), /Run `baton start` in this folder first/);
@@ -56,18 +59,43 @@ describe('the package', function () {
     assert.equal((await run('node', ['client.js'], { cwd: project })).stdout, 'function function\n');
   });
 
+  it('writes files to start from, and keeps those that exist', async () => {
+    const files = ['agents.yml', 'receiver.ts', 'compose.yaml', 'compose.agents.yaml'];
+    const init = async () =>
+      (JSON.parse((await baton(['--json', 'init'])).stdout) as { data: StarterFile[] }).data;
+    const written = (found: StarterFile[]) => found.map((file) => [file.path, file.written]);
+    assert.deepEqual(
+      written(await init()),
+      files.map((path) => [path, true]),
+    );
+    writeFileSync(join(project, 'agents.yml'), read('agents.yml').replaceAll('architect', 'our-architect'));
+    assert.deepEqual(
+      written(await init()),
+      files.map((path) => [path, false]),
+    );
+    assert.match(read('agents.yml'), /agent: our-architect/);
+    // Every path in the compose files exists.
+    const compose = parse(read('compose.yaml')) as { include: [{ path: string[] }] };
+    for (const path of compose.include[0].path) assert.ok(existsSync(join(project, path)), path);
+    const { services } = parse(read('compose.agents.yaml')) as { services: { api: { volumes: [string] } } };
+    const [source = ''] = services.api.volumes[0].split(':');
+    assert.equal(join(project, '.baton/service/deploy', source), join(project, 'agents.yml'));
+    for (const [, file = ''] of read('.baton/service/deploy/Containerfile').matchAll(/^COPY (?!--)(\S+)/gm))
+      assert.ok(existsSync(join(project, '.baton/service', file)), `the image needs ${file}`);
+  });
+
   it('runs the service in an empty folder, and continues with the same data', async () => {
     const first = start();
     const { admin_email: email } = await first.credentials();
     await first.says('signature verified');
     await first.says('npx baton start continues with the same data');
     assert.match(first.output(), /credentials are in \.baton\/credentials\.json, logs in \.baton\/logs\//);
-    assert.equal(readFileSync(join(project, '.baton/.gitignore'), 'utf8'), '*\n');
+    assert.equal(read('.baton/.gitignore'), '*\n');
 
     const submitted = await baton(['--json', 'task', 'submit', '--title', 'Hello', '--wait']);
     assert.equal(JSON.parse(submitted.stdout).state, 'completed');
     const { stdout: checked } = await baton(['agents', 'check']);
-    assert.match(checked, /rehearsal/);
+    assert.match(checked, /our-architect .*rehearsal/);
     await pressCtrlC(first);
     assert.deepEqual(processesOf(project), []);
 
