@@ -112,7 +112,7 @@ describe('the webhook form', () => {
     await page.getByLabel('Name').fill('Changed');
     await page.getByRole('link', { name: 'Cancel' }).click();
     await dialog.getByRole('button', { name: 'Discard changes' }).click();
-    await page.getByRole('heading', { name: 'Billing' }).waitFor();
+    await page.getByRole('heading', { name: 'Billing', exact: true }).waitFor();
   });
 
   it('creates one webhook if it is submitted twice, or again after a lost response', async () => {

@@ -229,7 +229,7 @@ describe('the webhook screens', function () {
     await page.getByText('Use my own', { exact: true }).click();
     await page.getByRole('textbox', { name: 'Secret', exact: true }).fill('quiet');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByRole('heading', { name: 'Billing sync' }).waitFor();
+    await page.getByRole('heading', { name: 'Billing sync', exact: true }).waitFor();
     const { json } = await world.send('GET', `/api/v1/webhooks/${id}`);
     assert.equal(json.include_secret_header, true);
   });
