@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { addMember } from '../../src/database/people/members.ts';
+import { addMember, removeMember } from '../../src/database/people/members.ts';
 import { signInByOpenId } from '../../src/database/people/openid.ts';
+import { createWorkspace } from '../../src/runtime/installation.ts';
 import { useInstallation } from '../support/installation.ts';
+import { whileLocked, type Statement } from '../support/locked.ts';
 
 const now = new Date();
 
@@ -11,7 +13,7 @@ describe('a person who was removed and becomes a member again', () => {
   const execute = (text: string, values: unknown[]) => fresh.database.em.fork().execute(text, values);
   const session = { userAgent: null, address: null, now, expiresAt: new Date(now.getTime() + 60_000) };
 
-  /** Leaves a session of a removed person, as a sign-in that overlaps with the removal does. Returns the address. */
+  /** Leaves a session of a removed person, as a sign-in that overlaps with the removal does. */
   const leaveSession = async (tokenHash: string) => {
     const id = randomUUIDv7();
     const email = `${tokenHash}@example.com`;
@@ -21,7 +23,7 @@ describe('a person who was removed and becomes a member again', () => {
        values (?, ?, ?, now(), now(), now() + interval '1 day')`,
       [randomUUIDv7(), id, tokenHash],
     );
-    return email;
+    return { id, email };
   };
   const sessionsOf = async (email: string) => {
     const rows = await execute(
@@ -32,7 +34,7 @@ describe('a person who was removed and becomes a member again', () => {
   };
 
   it('has no session from before, if an admin adds the person', async () => {
-    const email = await leaveSession('added');
+    const { email } = await leaveSession('added');
     const { workspace_id: workspaceId } = fresh.installation;
     const plan = {
       workspaceId,
@@ -48,7 +50,7 @@ describe('a person who was removed and becomes a member again', () => {
   });
 
   it('has only the new session, if the person joins by OpenID Connect', async () => {
-    const email = await leaveSession('joined');
+    const { email } = await leaveSession('joined');
     await signInByOpenId(fresh.database, {
       person: { issuer: 'https://id.example.com', subject: 'bo', email, name: 'Bo' },
       joining: { domains: ['example.com'], role: 'member' },
@@ -56,5 +58,36 @@ describe('a person who was removed and becomes a member again', () => {
       now,
     });
     assert.deepEqual(await sessionsOf(email), ['new']);
+  });
+
+  it('has no session from before, if two workspaces removed the person at the same moment', async () => {
+    const { id, email } = await leaveSession('removed twice');
+    const { workspace_id: workspaceId } = fresh.installation;
+    const em = fresh.database.em.fork();
+    const other = await createWorkspace(em, {
+      workspaceName: 'Other',
+      projectName: 'Other',
+      adminEmail: 'other@example.com',
+    });
+    for (const one of [workspaceId, other.workspace_id])
+      await execute(
+        `insert into members (workspace_id, user_id, role, created_at) values (?, ?, 'member', now())`,
+        [one, id],
+      );
+    const removal: Statement[] = [
+      ['select pg_advisory_xact_lock(hashtext($1))', `baton user ${email}`],
+      ['delete from members where workspace_id = $1 and user_id = $2', other.workspace_id, id],
+    ];
+    await whileLocked(fresh.database, removal, () =>
+      removeMember(fresh.database, {
+        workspaceId,
+        userId: id,
+        actor: 'system',
+        actorRole: 'owner',
+        revokeKeys: false,
+        now,
+      }),
+    );
+    assert.deepEqual(await sessionsOf(email), []);
   });
 });

@@ -113,6 +113,9 @@ export async function removeMember(
     if (!member) return 'missing';
     if (member.role === 'owner' && which.actorRole !== 'owner') return 'owners_only';
     if (member.role === 'owner' && !hasOther(owners, which)) return 'last_owner';
+    const { email } = await em.findOneOrFail(User, { id: which.userId });
+    // A removal from another workspace at the same moment would count this membership, and this one would count the other.
+    await lockEmail(em, email);
     await em.nativeDelete(Member, { workspace_id: which.workspaceId, user_id: which.userId });
     await revokeBeyondRole(em, { ...which, role: null });
     if (which.revokeKeys) await revokeKeysOf(em, which);
