@@ -8,6 +8,7 @@
  * BATON_PROJECT, and DESK_URL, the public https address of this program.
  */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer as createPage, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -60,7 +61,7 @@ function respond(response: ServerResponse, type: string, text: string): void {
 }
 
 function shownAnswers(): Answer[] {
-  return [...answers.values()].map(({ secret: _, ...answer }) => answer);
+  return [...answers.values()].map(({ secret: _secret, ...answer }) => answer);
 }
 
 async function receive(request: IncomingMessage): Promise<void> {
@@ -81,7 +82,7 @@ async function receiveEvent(body: Buffer, { headers }: IncomingMessage): Promise
   const submitted = await baton.tasks.submit(
     {
       title: title.slice(0, 200),
-      description: `${description ?? ''}`,
+      description: typeof description === 'string' ? description : '',
       project_id: project,
       task_type: 'bug',
       callback_url: `${HERE}/callbacks`,
@@ -154,18 +155,15 @@ const PAGE = `<!doctype html>
 `;
 
 page.listen(PAGE_PORT, '127.0.0.1');
-receiver.listen(PORT, '127.0.0.1', async () => {
-  const webhook = await baton.webhooks.create({
-    name: 'Issue desk',
-    url: `${HERE}/events`,
-    secret: webhookSecret,
-    events: [{ event: 'issue.created' }],
-  });
-  console.log(`Waiting for issues. The answers are at http://localhost:${PAGE_PORT}`);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, async () => {
-      await baton.webhooks.delete(webhook.id);
-      process.exit();
-    });
-  }
+receiver.listen(PORT, '127.0.0.1');
+await once(receiver, 'listening');
+const webhook = await baton.webhooks.create({
+  name: 'Issue desk',
+  url: `${HERE}/events`,
+  secret: webhookSecret,
+  events: [{ event: 'issue.created' }],
 });
+console.log(`Waiting for issues. The answers are at http://localhost:${PAGE_PORT}`);
+await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+await baton.webhooks.delete(webhook.id);
+process.exit();
