@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { AgentCheck, CheckResult } from '../../src/agents/check.ts';
 import { checksOfService, type ListedAgent, type ServiceCheck } from '../agent-checks.ts';
@@ -38,9 +39,11 @@ export function addAgentCommands(program: Command): void {
     .action(async ({ file }: { file?: string }, command: Command) => {
       const output = outputOf(command);
       const { env } = ioOf(command);
-      const local = await check({ ...env, ...(file === undefined ? {} : { AGENTS_FILE: file }) });
       const hasOwnCatalogue = file !== undefined || Boolean(env['AGENTS_FILE']);
       const listed = hasOwnCatalogue ? null : await agentsOfService(command);
+      const environment = { ...env, ...(file === undefined ? {} : { AGENTS_FILE: file }) };
+      // Next to a service of `baton start`, there may be no catalogue.
+      const local = listed === null || existsSync('agents.yml') ? await check(environment) : [];
       const checks = listed === null ? local : checksOfService(listed, local);
       output.document({ data: checks });
       output.line(table(['AGENT', 'BACKEND', 'BY', 'ANSWERS', 'TOOLS'], checks.map(rowOf)));

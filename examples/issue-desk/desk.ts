@@ -1,7 +1,7 @@
 /**
  * An issue desk: agents work on every new issue, and a page shows their answers.
  *
- *   node examples/issue-desk/desk.ts        (Node 23.6 or newer runs TypeScript directly)
+ *   npm exec -c 'node examples/issue-desk/desk.ts'        (uses the Node of the checkout)
  *
  * It creates a webhook for `issue.created` and deletes it when it ends. For each delivery it submits a task, whose callback
  * brings the answer. In a folder with a running local service it needs no settings; otherwise BATON_URL, BATON_API_KEY and

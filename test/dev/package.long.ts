@@ -94,8 +94,10 @@ describe('the package', function () {
 
     const submitted = await baton(['--json', 'task', 'submit', '--title', 'Hello', '--wait']);
     assert.equal(JSON.parse(submitted.stdout).state, 'completed');
-    const { stdout: checked } = await baton(['agents', 'check']);
-    assert.match(checked, /our-architect .*rehearsal/);
+    for (const _ of ['with agents.yml', 'without']) {
+      assert.match((await baton(['agents', 'check'])).stdout, /our-architect .*rehearsal/);
+      rmSync(join(project, 'agents.yml'), { force: true });
+    }
     await pressCtrlC(first);
     assert.deepEqual(processesOf(project), []);
 
