@@ -1,4 +1,5 @@
 import { clientVocabulary } from './client-vocabulary.ts';
+import { chartPage } from './page-chart.ts';
 import { cliPage } from './page-cli.ts';
 import { eventKindsPage } from './page-events.ts';
 import { limitsPage } from './page-limits.ts';
@@ -17,5 +18,6 @@ export const GENERATED: readonly GeneratedFile[] = [
   { path: 'docs/reference/event-kinds.md', make: eventKindsPage },
   { path: 'docs/reference/limits.md', make: limitsPage },
   { path: 'docs/reference/workspace-file.schema.json', make: workspaceFileSchema },
+  { path: 'deploy/chart/README.md', make: chartPage },
   { path: 'clients/typescript/src/vocabulary.ts', make: clientVocabulary },
 ];

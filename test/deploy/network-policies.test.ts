@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { BlockList, isIPv4 } from 'node:net';
-import { inCheckout } from '../../dev/common/paths.ts';
 import { SPECIAL_IPV4, SPECIAL_IPV6 } from '../../src/outbound/special-addresses.ts';
-import { manifestsOf, selects, yamlFilesOf, type Manifest } from './manifests.ts';
+import { manifestsOf, RENDERED, selects, type Manifest } from './manifests.ts';
 
-const base = yamlFilesOf(inCheckout('deploy', 'kubernetes', 'base')).flatMap(manifestsOf);
+const base = manifestsOf(RENDERED);
 const policies = base.filter(({ kind }) => kind === 'NetworkPolicy');
 const podsOf = (kind: string) => base.filter((one) => one.kind === kind).map(({ spec }) => spec.template);
 const pods = [...podsOf('Deployment'), ...podsOf('Job')];

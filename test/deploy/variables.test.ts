@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { readCompose, variablesIn } from './compose-file.ts';
 import { environmentOf, readContainerfile } from './containerfile.ts';
-import { manifestsOf } from './manifests.ts';
+import { manifestsOf, RENDERED } from './manifests.ts';
 
 /** Read by Node, the C library and programs, not by the service. */
 const OF_OTHERS = new Set(['NODE_ENV', 'HOME', 'MALLOC_ARENA_MAX']);
@@ -29,9 +29,8 @@ function given(): [string, string][] {
   const inCompose = OURS.flatMap((name) => Object.keys(compose.services[name]?.environment ?? {}));
   const image = readContainerfile(inCheckout('deploy', 'Containerfile')).at(-1);
   const inImage = image ? Object.keys(environmentOf(image)) : [];
-  const manifests = ['base/configuration.yaml', 'secret.example.yaml'].flatMap((path) =>
-    manifestsOf(inCheckout('deploy', 'kubernetes', path)),
-  );
+  const secrets = inCheckout('deploy', 'kubernetes', 'secret.example.yaml');
+  const manifests = [RENDERED, secrets].flatMap(manifestsOf);
   const inKubernetes = manifests.flatMap((one) => Object.keys(one['data'] ?? one['stringData'] ?? {}));
   const from = (file: string, names: string[]) => names.map((name): [string, string] => [name, file]);
   return [
