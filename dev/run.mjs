@@ -30,12 +30,13 @@ const PROGRAMS = {
   mutate: ['dev/mutation/main.ts'],
   client: ['dev/package/client.ts'],
   package: ['dev/package/main.ts'],
+  sbom: ['dev/checks/sbom.ts'],
   walk: ['dev/docs/walk.ts'],
   receiver: ['cli/main.ts', 'receiver'],
 };
 
 /** The commands that need the service, its screens and the launcher. The others need the tools of tests and checks, too. */
-const WITHOUT_TOOLS = ['start', 'receiver'];
+const WITHOUT_TOOLS = ['start', 'receiver', 'sbom'];
 const PACKAGE_OF_NODE = /^node_modules\/node(-bin-setup)?(\/|$)/;
 
 /** Prints a message and exits. */

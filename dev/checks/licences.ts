@@ -1,33 +1,21 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { inCheckout } from '../common/paths.ts';
 import { judgeLicences, type Package } from './licence-rules.ts';
+import { lockedPackages, shippedPackages } from './shipped-packages.ts';
 
 /* `node dev/checks/licences.ts [list]`: checks the licences of all packages. `list` prints the shipped packages. */
 
-type Entry = {
-  version?: string;
-  license?: string;
-  link?: boolean;
-  dependencies?: Record<string, string>;
-  optionalDependencies?: Record<string, string>;
-  peerDependencies?: Record<string, string>;
-};
-type Packages = Record<string, Entry>;
-
-/** Packages of the screens that build them and are no part of what they build. */
-const BUILDERS = ['vite', '@vitejs/plugin-react'];
-
-const packagesOf = (path: string) =>
-  (JSON.parse(readFileSync(inCheckout(path), 'utf8')) as { packages: Packages }).packages;
-const service = packagesOf('package-lock.json');
-const shipped = placesThatShip(service);
-const packages = [...Object.entries(service), ...Object.entries(packagesOf('dev/mutation/package-lock.json'))]
+const service = lockedPackages('package-lock.json');
+const shipped = shippedPackages(service);
+const packages = [
+  ...Object.entries(service),
+  ...Object.entries(lockedPackages('dev/mutation/package-lock.json')),
+]
   .filter(([path, { link }]) => path.startsWith('node_modules/') && !link)
   .map(([path, entry]): Package => {
     const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
     const { version = '', license } = entry;
-    return { name, version, licence: license ?? ownLicence(path), ships: shipped.has(entry) };
+    return { name, version, licence: license ?? ownLicence(path), ships: shipped.get(path) === entry };
   });
 const { faults, counts } = judgeLicences(packages);
 
@@ -55,34 +43,4 @@ function ownLicence(path: string): string {
     // The lock file also contains packages for other platforms, which are not installed.
     return '';
   }
-}
-
-/** Returns the packages that the service and its screens contain, with all that these need. */
-function placesThatShip(all: Packages): Set<Entry> {
-  const found = new Set<Entry>();
-  const visit = (path: string, names: readonly string[]) => {
-    for (const name of names) {
-      const at = installedPath(all, path, name);
-      const entry = at === null ? undefined : all[at];
-      if (at === null || !entry || found.has(entry)) continue;
-      found.add(entry);
-      const { dependencies, optionalDependencies, peerDependencies } = entry;
-      visit(at, Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }));
-    }
-  };
-  visit('', Object.keys(all['']?.dependencies ?? {}));
-  visit(
-    'web',
-    Object.keys(all['web']?.dependencies ?? {}).filter((name) => !BUILDERS.includes(name)),
-  );
-  return found;
-}
-
-/** Returns where Node finds a package that a package at `path` imports; null if it is not installed. */
-function installedPath(all: Packages, path: string, name: string): string | null {
-  const own = join(path, 'node_modules', name);
-  if (own in all) return own;
-  if (path === '') return null;
-  const above = path.lastIndexOf('/node_modules/');
-  return installedPath(all, above < 0 ? '' : path.slice(0, above), name);
 }

@@ -5,6 +5,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { billOfMaterials } from '../../dev/checks/sbom.ts';
 import { freePort } from '../../dev/common/free-port.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { withClient } from '../../dev/services/postgres.ts';
@@ -249,6 +250,24 @@ describe('the container image', function () {
     const kinds = ['agents', 'workflows'].flatMap((name) => [name, `${name}-sealed`]);
     assert.deepEqual(kept.toSorted(), kinds.flatMap((name) => [name, `${name}-traced`]).toSorted());
     assert.equal(paths.filter((path) => path.startsWith('.local/')).length, kept.length + 1);
+  });
+
+  it('contains only packages that the bill of materials lists', () => {
+    const { components } = JSON.parse(billOfMaterials('cyclonedx')) as {
+      components: { name: string; version: string }[];
+    };
+    const listed = new Set(components.map(({ name, version }) => `${name}@${version}`));
+    const { packages } = JSON.parse(
+      readFileSync(join(image.folder, 'node_modules', '.package-lock.json'), 'utf8'),
+    ) as { packages: Record<string, { version: string }> };
+    const installed = Object.entries(packages).map(
+      ([path, { version }]) => `${path.slice(path.lastIndexOf('node_modules/') + 13)}@${version}`,
+    );
+    assert.ok(installed.length > 100);
+    assert.deepEqual(
+      installed.filter((one) => !listed.has(one)),
+      [],
+    );
   });
 
   it('lists the process names if the given name is unknown', async () => {
