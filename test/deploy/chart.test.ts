@@ -165,7 +165,7 @@ describe('the chart, rendered by Helm', function () {
     }
     const folder = mkdtempSync(join(tmpdir(), 'baton-chart-'));
     try {
-      const file = join(folder, 'all.json');
+      const file = join(folder, 'all.yaml');
       writeFileSync(
         file,
         all
@@ -366,7 +366,8 @@ describe('the chart, rendered by Helm', function () {
   });
 
   it('limits requests of an address with Traefik, sign-ins more strictly, by middlewares that exist', () => {
-    const all = render(helm, { ingress: { traefikLimits: { enabled: true } } });
+    const annotations = { 'cert-manager.io/cluster-issuer': 'acme', 'example.com/class': 'public' };
+    const all = render(helm, { ingress: { traefikLimits: { enabled: true }, annotations } });
     const middlewares = all.filter(({ kind }) => kind === 'Middleware');
     const rates = Object.fromEntries(
       middlewares.map(({ metadata, spec }) => [metadata.name, spec.rateLimit?.average]),
@@ -388,6 +389,15 @@ describe('the chart, rendered by Helm', function () {
     }
     const signIns = ingresses.find(({ metadata }) => metadata.name === 'baton-sign-ins');
     const mine = signIns?.['spec'].rules[0];
+    assert.equal(signIns?.metadata.annotations['example.com/class'], 'public');
+    // Only one Ingress may request the certificate.
+    const requesting = ingresses.filter(
+      ({ metadata }) => 'cert-manager.io/cluster-issuer' in metadata.annotations,
+    );
+    assert.deepEqual(
+      requesting.map(({ metadata }) => metadata.name),
+      ['baton'],
+    );
     const exact = ['/api/v1/session', '/api/v1/me/password', '/api/v1/invitations/accept'];
     assert.deepEqual(
       mine.http.paths.map(({ path }: { path: string }) => path),

@@ -44,7 +44,7 @@
 {{- $builds = append $builds .buildId }}
 {{- end }}
 {{- if and .Values.versions.old (not .Values.versions.buildId) }}
-{{- fail "versions.old needs versions.buildId: workers without a version take over the runs of no version." }}
+{{- fail "versions.old needs versions.buildId, the version of this release." }}
 {{- end }}
 {{- range $builds }}
 {{- if and . (gt (len (printf "%s-delivery-worker-%s" (include "baton.fullname" $) .)) 63) }}
