@@ -29,6 +29,7 @@ const PROGRAMS = {
   simulate: ['simulation/main.ts'],
   mutate: ['dev/mutation/main.ts'],
   client: ['dev/package/client.ts'],
+  'client:python': ['dev/package/python.ts'],
   package: ['dev/package/main.ts'],
   sbom: ['dev/checks/sbom.ts'],
   walk: ['dev/docs/walk.ts'],

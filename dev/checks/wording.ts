@@ -6,7 +6,7 @@ import { faultsInProse, faultsInText, type WordingFault } from './wording-rules.
  * `node dev/checks/wording.ts`: finds wording that is hard to read in documents, comments, texts and names. It does not
  * read the changelog and the pages in docs/reference/, which are generated from the code.
  */
-const PAGES = ['README.md', '{docs,deploy,examples}/**/*.md', 'clients/typescript/README.md'];
+const PAGES = ['README.md', '{docs,deploy,examples}/**/*.md', 'clients/*/README.md'];
 const SOURCES = [
   '{src,workers,cli,web,clients,dev,bench,faults,simulation,examples,test}/**/*.{ts,tsx,js,mjs,py,go}',
 ];

@@ -1,10 +1,11 @@
-import { clientVocabulary } from './client-vocabulary.ts';
+import { clientVocabulary, pythonVocabulary } from './client-vocabulary.ts';
 import { chartPage } from './page-chart.ts';
 import { cliPage } from './page-cli.ts';
 import { eventKindsPage } from './page-events.ts';
 import { limitsPage } from './page-limits.ts';
 import { operationsPage } from './page-operations.ts';
 import { problemsPage } from './page-problems.ts';
+import { SYNCHRONOUS_MODULES } from './python-client.ts';
 import { workspaceFileSchema } from './workspace-file-schema.ts';
 
 /** A generated file: its path below the checkout, and the function that generates it. */
@@ -20,4 +21,6 @@ export const GENERATED: readonly GeneratedFile[] = [
   { path: 'docs/reference/workspace-file.schema.json', make: workspaceFileSchema },
   { path: 'deploy/chart/README.md', make: chartPage },
   { path: 'clients/typescript/src/vocabulary.ts', make: clientVocabulary },
+  { path: 'clients/python/src/baton_client/_vocabulary.py', make: pythonVocabulary },
+  ...SYNCHRONOUS_MODULES,
 ];

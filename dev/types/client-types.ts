@@ -6,8 +6,8 @@ import { payloadSchema } from '../../src/domain/webhooks/event-schemas.ts';
 import { describedApi, typesOf, writeGenerated } from './api-types.ts';
 import { inCheckout } from '../common/paths.ts';
 
-/** The tags of the routes that the client package uses. */
-const TAGS = ['task', 'token', 'event', 'webhook', 'delivery'];
+/** The tags of the routes that the client packages use. */
+export const CLIENT_TAGS = ['task', 'token', 'event', 'webhook', 'delivery'];
 const HEAD = '/* Generated from the schemas of the service by dev/types/client-types.ts. Not in git. */\n\n';
 
 const GENERATED = inCheckout('clients', 'typescript', 'src', 'generated');
@@ -17,7 +17,7 @@ const GENERATED = inCheckout('clients', 'typescript', 'src', 'generated');
  * callbacks and webhook deliveries.
  */
 export async function writeClientTypes(): Promise<void> {
-  writeGenerated(`${GENERATED}/api.ts`, HEAD + (await typesOf(describedApi(TAGS))));
+  writeGenerated(`${GENERATED}/api.ts`, HEAD + (await typesOf(describedApi(CLIENT_TAGS))));
   writeGenerated(`${GENERATED}/payloads.ts`, HEAD + (await typesOf(payloadDocument())));
 }
 

@@ -10,6 +10,8 @@ export type Relay = {
   cut(): void;
   /** Returns the number of accepted connections so far. */
   accepted(): number;
+  /** Returns whether a connection is open. */
+  isInUse(): boolean;
   close(): Promise<void>;
 };
 
@@ -45,6 +47,7 @@ export async function startRelay(url: string): Promise<Relay> {
     },
     cut,
     accepted: () => accepted,
+    isInUse: () => sockets.size > 0,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

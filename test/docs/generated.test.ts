@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { GENERATED } from '../../dev/docs/generated.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
+import { arePythonTypesCurrent } from '../../dev/types/python-types.ts';
 
 describe('a generated file', () => {
   for (const { path, make } of GENERATED) {
@@ -10,4 +11,8 @@ describe('a generated file', () => {
       assert.ok(written === (await make()), `${path} is out of date: run \`node dev/docs/main.ts\``);
     });
   }
+
+  it('is up to date: the types of the Python client', () => {
+    assert.ok(arePythonTypesCurrent(), 'the schemas have changed: run `node dev/types/python-types.ts`');
+  });
 });
