@@ -1,3 +1,4 @@
+import { shownStateOf } from '../src/domain/tasks/task-states.ts';
 import { duration, fields, jsonText, printable, table } from './output.ts';
 import type { Detail, Listed, Submitted, Usage } from './shapes.ts';
 
@@ -18,7 +19,7 @@ export function describeRun(run: Detail): string {
     ['Run', run.execution_id],
     ['Title', run.title],
     ['Type', run.task_type],
-    ['State', run.state],
+    ['State', shownStateOf(run)],
     ['Progress', `${progress.percent} %, ${progress.steps_completed} of ${progress.steps_total} steps`],
     ['Submitted', run.created_at],
     ['Started', run.started_at],
@@ -71,7 +72,7 @@ export function describeListed(runs: readonly Listed[]): string {
   if (runs.length === 0) return 'No runs';
   const rows = runs.map((run) => [
     run.execution_id,
-    run.state,
+    shownStateOf(run),
     `${run.progress.percent} %`,
     run.task_type,
     run.created_at,

@@ -25,6 +25,7 @@ const STATE_COLOURS = {
   escalated: 'magenta',
   cancelled: 'yellow',
   paused: 'yellow',
+  'waiting for an answer': 'magenta',
 } as const;
 const BAR_CELLS = 20;
 

@@ -1,6 +1,6 @@
 import type { FeedEvent } from '../src/domain/tasks/feed-events.ts';
 import type { CallbackTrigger } from '../src/domain/tasks/callback.ts';
-import type { TaskState } from '../src/domain/tasks/task-states.ts';
+import { shownStateOf, type ShownState, type TaskState } from '../src/domain/tasks/task-states.ts';
 
 /** A step as `watch` shows it. `percent` is its last reported progress. */
 export type StepPicture = {
@@ -17,7 +17,7 @@ export type StepPicture = {
 
 /** Everything that `watch` shows of a run, derived from its events. */
 export type RunPicture = {
-  state: TaskState;
+  state: ShownState;
   steps: readonly StepPicture[];
   /** Sentences below the steps: callback attempts, errors, a reason to escalate. */
   notes: readonly string[];
@@ -40,7 +40,7 @@ export function withEvent(picture: RunPicture, event: FeedEvent): RunPicture {
     case 'state.changed':
       return {
         ...picture,
-        state: data.to ?? picture.state,
+        state: data.to ? shownStateOf({ state: data.to, question: data.question }) : picture.state,
         startedAt: picture.startedAt ?? event.at,
         steps: data.steps?.map(plannedStep) ?? picture.steps,
       };

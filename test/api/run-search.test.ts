@@ -119,6 +119,9 @@ describe('the list of tasks that wait for a person', () => {
       world.reaches(completed, 'completed'),
     ]);
     assert.deepEqual(await needed(), ['Asking', 'Escalated']);
+    const { json } = await world.send('GET', '/api/v1/tasks?state=paused');
+    const questions = json.data.map(({ question }: { question: { text: string } | null }) => question?.text);
+    assert.deepEqual(questions, [undefined, 'May I?']);
     await world.send('POST', `/api/v1/tasks/${asking}/continue`, { body: { reason: 'yes' } });
     await world.reaches(asking, 'completed');
     assert.deepEqual(await needed(), ['Escalated']);

@@ -4,6 +4,7 @@ import {
   isTerminal,
   isReportedByCallback,
   nextState,
+  shownStateOf,
   TASK_STATES,
   TERMINAL_STATES,
   TRANSITION_TRIGGERS,
@@ -54,6 +55,12 @@ describe('a state transition', () => {
     for (const state of TASK_STATES.filter((name) => name !== 'paused')) {
       assert.equal(nextState(state, 'continued', null), null);
     }
+  });
+
+  it('is shown as waiting for an answer while a question is open', () => {
+    assert.equal(shownStateOf({ state: 'paused', question: { text: 'May I?' } }), 'waiting for an answer');
+    assert.equal(shownStateOf({ state: 'paused', question: null }), 'paused');
+    assert.equal(shownStateOf({ state: 'executing', question: null }), 'executing');
   });
 
   it('leads to four terminal states, of which callbacks report three', () => {

@@ -50,6 +50,7 @@ describe('the screens', () => {
     assert.equal(await page.getByLabel('Search by title, ID or metadata').inputValue(), '');
     await page.getByRole('button', { name: 'Needs me' }).click();
     await lists('Ask first');
+    await row('Ask first').getByText('waiting for an answer').waitFor();
     await page.waitForURL('**/orchestration?needs=me');
     await page.getByLabel('Time').selectOption('Days…');
     await page.getByLabel('From', { exact: true }).fill('2026-01-31');
@@ -119,6 +120,7 @@ describe('the screens', () => {
     await page.getByRole('button', { name: 'Search everything' }).click();
     await option('Show runs that need me').waitFor();
     await option(/^Fix the sum/).waitFor();
+    await option(/^Ask first.*waiting for an answer/).waitFor();
     await assertAccessible(page, 'the palette');
     await page.keyboard.press('Control+k');
     await palette.waitFor({ state: 'detached' });

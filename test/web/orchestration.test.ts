@@ -305,6 +305,7 @@ describe('the screen of a run', () => {
     const { json } = await world.submit({ title: 'Asks', task_type: 'bug', metadata });
     await at.go(`/orchestration/${json.execution_id}`);
     await page.getByRole('heading', { name: /asks: Which currency\?/ }).waitFor();
+    await page.getByText('waiting for an answer', { exact: true }).waitFor();
     await page.getByLabel('Your answer').fill('Euro');
     await page.getByRole('button', { name: 'Answer and continue' }).click();
     await page.getByText('3 of 3 steps').first().waitFor();

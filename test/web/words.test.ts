@@ -13,6 +13,7 @@ import {
   escalationOutlook,
   progressText,
   shownStatus,
+  stateChangeText,
 } from '../../web/pages/orchestration/words.ts';
 import { shareOf, timelineOf } from '../../web/pages/orchestration/timeline-model.ts';
 
@@ -62,6 +63,17 @@ describe('a run in words', () => {
       ['system', 'system'],
     ];
     for (const [label, name] of table) assert.equal(actorName(label), name);
+  });
+
+  it('says in a change of state who asks and what', () => {
+    const change = { from: 'executing', to: 'paused', by: 'agent:review' };
+    const asked = stateChangeText({ ...change, question: { text: 'Which one?' } });
+    assert.equal(asked, 'executing → waiting for an answer, asked by agent review: Which one?');
+    assert.equal(
+      stateChangeText({ ...change, by: 'user:a@b.c', reason: 'lunch' }),
+      'executing → paused by a@b.c: lunch',
+    );
+    assert.equal(stateChangeText({ from: 'planning', to: 'executing' }), 'planning → executing');
   });
 
   it('counts its steps', () => {

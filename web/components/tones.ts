@@ -1,13 +1,13 @@
-import type { StepStatus, TaskState } from '../../src/domain/tasks/task-states.ts';
+import type { ShownState, StepStatus } from '../../src/domain/tasks/task-states.ts';
 import type { WebhookStatus } from '../../src/domain/webhooks/webhook.ts';
 import type { Schemas } from '../api/client.ts';
 
 /** The visual meaning of a status. Each tone has its own colour, lightness and shape. */
-export type Tone = 'waiting' | 'moving' | 'held' | 'done' | 'failed' | 'escalated' | 'off';
+export type Tone = 'waiting' | 'moving' | 'held' | 'asking' | 'done' | 'failed' | 'escalated' | 'off';
 
 /** Every status of the API. `failing` is an active webhook with consecutive failures. */
 export type StatusWord =
-  | TaskState
+  | ShownState
   | StepStatus
   | WebhookStatus
   | 'failing'
@@ -19,6 +19,7 @@ const TONES: Readonly<Record<StatusWord, Tone>> = {
   planning: 'moving',
   executing: 'moving',
   paused: 'held',
+  'waiting for an answer': 'asking',
   completed: 'done',
   failed: 'failed',
   cancelled: 'off',

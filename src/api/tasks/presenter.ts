@@ -79,6 +79,7 @@ export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: PresenterCo
     last_seq: view.last_seq,
     created_by: labelOf(row.created_by),
     rerun_of: row.rerun_of ?? null,
+    question: view.question,
   };
 }
 

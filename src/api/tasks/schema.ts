@@ -87,6 +87,9 @@ const rerunOf = uuidOut
   .nullable()
   .describe('The run that this run reruns; null if there is none or it was erased');
 const createdBy = z.string().describe('Submitter: `user:<e-mail>` or `key:<prefix>`');
+const openQuestion = question
+  .nullable()
+  .describe('Question of an agent, while the run is paused for the answer');
 const timing = {
   created_at: timestamp,
   started_at: timestamp.nullable(),
@@ -121,7 +124,7 @@ export const detail = z
     created_by: createdBy,
     rerun_of: rerunOf,
     rerun_from: rerunFrom,
-    question: question.nullable().describe('Question of an agent, while the run is paused for the answer'),
+    question: openQuestion,
     usage: usage.nullable().describe('Usage of all models in this run; null if no model was called'),
     reruns: z
       .array(
@@ -150,6 +153,7 @@ export const listed = z
     last_seq: z.int(),
     created_by: createdBy,
     rerun_of: rerunOf,
+    question: openQuestion,
   })
   .meta({ id: 'TaskListed' });
 export const listPage = pageOf(listed).meta({ id: 'TaskPage' });

@@ -69,8 +69,17 @@ const TRANSITIONS: Readonly<
 };
 
 /** Returns whether a state is final: `completed`, `failed`, `cancelled` or `escalated`. */
-export function isTerminal(state: TaskState): state is TerminalState {
-  return (TERMINAL_STATES as readonly TaskState[]).includes(state);
+export function isTerminal(state: ShownState): state is TerminalState {
+  return (TERMINAL_STATES as readonly ShownState[]).includes(state);
+}
+
+/** How a paused run with a question of an agent is shown. Its state is `paused`. */
+export const WAITS_FOR_ANSWER = 'waiting for an answer';
+export type ShownState = TaskState | typeof WAITS_FOR_ANSWER;
+
+/** Returns the state of a run as people see it. `question`: the open question of an agent. */
+export function shownStateOf({ state, question }: { state: TaskState; question: unknown }): ShownState {
+  return state === 'paused' && question ? WAITS_FOR_ANSWER : state;
 }
 
 /** Returns whether a callback reports this state, if the task has a `callback_url`. */

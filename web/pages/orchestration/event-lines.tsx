@@ -5,7 +5,7 @@ import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
 import { formatClockTime } from '../../format/clock-time.ts';
 import { formatExactTime, formatDuration } from '../../format/time.ts';
 import classes from './run-view.module.css';
-import { actorName } from './words.ts';
+import { stateChangeText } from './words.ts';
 
 const INITIAL_LINES = 100;
 
@@ -40,9 +40,6 @@ export function EventLines({ events }: { events: readonly FeedEvent[] }) {
 }
 
 type Data = {
-  from?: string;
-  to?: string;
-  by?: string;
   reason?: string;
   step?: { name: string; attempt: number };
   percent?: number;
@@ -67,7 +64,7 @@ function describeEvent({ type, data: given }: FeedEvent): string {
     : '';
   switch (type) {
     case 'state.changed':
-      return `${data.from} → ${data.to}${data.by ? ` by ${actorName(data.by)}` : ''}${data.reason ? `: ${data.reason}` : ''}`;
+      return stateChangeText(given);
     case 'step.started':
       return step;
     case 'step.progress':

@@ -1,4 +1,5 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
+import { shownStateOf } from '../../../src/domain/tasks/task-states.ts';
 import { canUpdate } from '../../api/connection-state.ts';
 import { useConnection } from '../../api/connection.ts';
 import { useProjects } from '../../api/projects.ts';
@@ -32,7 +33,7 @@ export function RunHead({ run, live }: { run: Run; live: FollowStatus | null }) 
       <Stack gap="sm">
         <Group justify="space-between" gap="sm">
           <Group gap="sm">
-            <Status status={run.state} />
+            <Status status={shownStateOf(run)} />
             <Text size="sm" c="dimmed">
               {run.task_type} · {nameOf(run.project_id)}
             </Text>
@@ -47,7 +48,7 @@ export function RunHead({ run, live }: { run: Run; live: FollowStatus | null }) 
             <TemporalLink executionId={run.execution_id} />
           </Group>
         </Group>
-        <ProgressLine percent={run.progress.percent} tone={toneOf(run.state)} label="Run progress" />
+        <ProgressLine percent={run.progress.percent} tone={toneOf(shownStateOf(run))} label="Run progress" />
         <Text size="sm">
           {progressText(run)} · <RunDuration run={run} />
         </Text>

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
-import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
+import { isTerminal, shownStateOf } from '../../../src/domain/tasks/task-states.ts';
 import { useProjects } from '../../api/projects.ts';
 import { ProgressLine } from '../../components/progress-line.tsx';
 import { Status } from '../../components/status.tsx';
@@ -88,7 +88,7 @@ const Row = memo(function Row({
         </td>
       )}
       <td>
-        <Status status={run.state} />
+        <Status status={shownStateOf(run)} />
       </td>
       <td className={classes['task']}>
         <Link
@@ -111,7 +111,7 @@ const Row = memo(function Row({
       <td className={classes['progress']}>
         <ProgressLine
           percent={run.progress.percent}
-          tone={toneOf(run.state)}
+          tone={toneOf(shownStateOf(run))}
           label={`Progress of ${run.title}`}
         />
         <span className={classes['quiet']}>{progressText(run)}</span>

@@ -1,6 +1,8 @@
 import type { Progress, Usage } from '../../../src/domain/tasks/run-schemas.ts';
 import {
   isTerminal,
+  shownStateOf,
+  WAITS_FOR_ANSWER,
   type RunErrorCode,
   type StepStatus,
   type TaskState,
@@ -32,6 +34,23 @@ export function actorName(label: string): string {
   if (kind === undefined || kind === 'user') return name;
   return kind === 'temporal' ? `${name} (in Temporal)` : `${kind} ${name}`;
 }
+
+/** Returns `executing → paused by ada@example.com: lunch`, or `executing → waiting for an answer, asked by agent review: Which?` */
+export function stateChangeText(data: Readonly<Record<string, unknown>>): string {
+  const { from, to, by, reason, question } = data as StateChange;
+  const shown = shownStateOf({ state: to, question });
+  const actor = by === undefined ? '' : actorName(by);
+  if (shown === WAITS_FOR_ANSWER) return `${from} → ${shown}, asked by ${actor}: ${question?.text ?? ''}`;
+  return `${from} → ${to}${actor && ` by ${actor}`}${reason ? `: ${reason}` : ''}`;
+}
+
+type StateChange = {
+  from: TaskState;
+  to: TaskState;
+  by?: string;
+  reason?: string;
+  question?: { text: string };
+};
 
 /** Returns the choices of a filter by submitter: the caller, the members by name, and others by their label. */
 export function submitterOptions(

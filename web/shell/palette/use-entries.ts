@@ -1,6 +1,7 @@
 import { useMantineColorScheme } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { shownStateOf } from '../../../src/domain/tasks/task-states.ts';
 import { useSession } from '../../api/session.ts';
 import { webhooksQuery } from '../../api/webhooks.ts';
 import type { StatusWord } from '../../components/tones.ts';
@@ -102,7 +103,7 @@ function useRuns(typed: string, words: string) {
       key: `run-${run.execution_id}`,
       title: run.title,
       detail: run.task_type,
-      status: run.state,
+      status: shownStateOf(run),
       act: () =>
         void navigate({ to: '/orchestration/$executionId', params: { executionId: run.execution_id } }),
     }),
