@@ -55,6 +55,7 @@ function addRerun(task: Command): void {
     .command('rerun <execution-id>')
     .description('Rerun an ended task and keep its completed steps')
     .option('--from-step <name>', 'first step to run again; default: the first incomplete step')
+    .option('--answer <text>', 'answer to the escalation, for the agent of the step that escalated')
     .option('--idempotency-key <key>', 'makes repeating this command safe')
     .addOption(new Option('--wait', 'wait until the run ends, then show it').conflicts('watch'))
     .option('--watch', 'show the run live until it ends')
@@ -62,7 +63,7 @@ function addRerun(task: Command): void {
       const context = contextOf(command);
       const api = context.api();
       const again = await api.call<Rerun>('POST', `${taskPath(id)}/rerun`, {
-        body: { from_step: options.fromStep },
+        body: { from_step: options.fromStep, answer: options.answer },
         headers: repeatable(options.idempotencyKey),
       });
       const { callback } = await api.call<Detail>('GET', taskPath(again.execution_id));
@@ -71,7 +72,10 @@ function addRerun(task: Command): void {
     });
 }
 
-type RerunOptions = Pick<SubmitOptions, 'idempotencyKey' | 'wait' | 'watch'> & { fromStep?: string };
+type RerunOptions = Pick<SubmitOptions, 'idempotencyKey' | 'wait' | 'watch'> & {
+  fromStep?: string;
+  answer?: string;
+};
 
 /** Returns the `Idempotency-Key` header, if a key is given. */
 function repeatable(key: string | undefined): Record<string, string> {

@@ -1,4 +1,5 @@
 import { EARLIER_RESULTS_BYTES } from '../domain/common/limits.ts';
+import type { PlannedStep } from '../domain/tasks/plan.ts';
 import { cutText } from './cut.ts';
 
 /** The task in the prompt of an agent. */
@@ -24,18 +25,24 @@ export function instructionsFor(agent: { name: string; instructions: string }): 
   ].join('\n\n');
 }
 
-/** Returns the prompt for a step. `planned`: what a planner wrote about the step. */
-export function promptFor(
-  step: { name: string; planned: string | null },
-  task: PromptTask,
-  earlier: readonly EarlierResult[],
-): string {
+/** The step in the prompt of its agent. `task`: what a planner wrote about it. */
+export type PromptStep = Pick<PlannedStep, 'name' | 'task' | 'answers'>;
+
+/** Returns the prompt for a step. */
+export function promptFor(step: PromptStep, task: PromptTask, earlier: readonly EarlierResult[]): string {
   return [
     ...taskSections(task),
     ...boundedResults(earlier).map(({ step: name, agent, text }) =>
       section('result-of-earlier-step', text, ` step="${name}" agent="${agent}"`),
     ),
-    `Your step now: "${step.name}".${step.planned ? ` ${step.planned}` : ''}`,
+    `Your step now: "${step.name}".${step.task ? ` ${step.task}` : ''}`,
+    ...(step.answers ?? []).flatMap(({ question, text }) => [
+      section('escalation', question),
+      section('answer', text),
+    ]),
+    ...(step.answers?.length
+      ? ['You have escalated this step to a person, for the reason above. Follow the answer.']
+      : []),
   ].join('\n\n');
 }
 
@@ -67,6 +74,9 @@ export function boundedResults(
 
 /** Returns a section of the prompt between tags that its text cannot forge. */
 function section(name: string, text: string, attributes = ''): string {
-  const safe = text.replaceAll(/<(\/?)(task|description|metadata|result-of-earlier-step)\b/gi, '‹$1$2');
+  const safe = text.replaceAll(
+    /<(\/?)(task|description|metadata|result-of-earlier-step|escalation|answer)\b/gi,
+    '‹$1$2',
+  );
   return `<${name}${attributes}>\n${safe}\n</${name}>`;
 }

@@ -11,7 +11,7 @@ const REPORT_EVERY_MS = 50;
 
 /**
  * Simulates one attempt of a step by its script: takes `step_ms`, reports progress `progress_events` times, then
- * completes, fails, becomes unrecoverable or escalates. Depends only on the step's number and attempt, so that a repeat
+ * completes, fails, becomes unrecoverable or escalates, unless a person has answered the escalation. Depends only on the step's number and attempt, so that a repeat
  * has the same result.
  * @throws AbortError if the signal aborts it
  */
@@ -21,7 +21,9 @@ export async function rehearseStep(work: StepWork, context: RehearsalContext): P
   if (script.unrecoverable?.step === work.number) {
     return { kind: 'unrecoverable', message: `step ${work.number} is scripted to be unrecoverable` };
   }
-  if (script.escalate?.step === work.number) return { kind: 'escalated', reason: script.escalate.reason };
+  const answered = work.step.answers?.at(-1);
+  if (script.escalate?.step === work.number && !answered)
+    return { kind: 'escalated', reason: script.escalate.reason };
   if (script.fail?.step === work.number && work.attempt <= script.fail.times) {
     const message = `step ${work.number} is scripted to fail ${script.fail.times} times; this is attempt ${work.attempt}`;
     return { kind: 'failed', message };
@@ -32,12 +34,12 @@ export async function rehearseStep(work: StepWork, context: RehearsalContext): P
     result: {
       summary: `Simulated ${name} without a model.`,
       usage: { input_tokens: 0, output_tokens: 0 },
-      message: `Simulation of ${name} by ${agent}.${answered(work.answer)}`,
+      message: `Simulation of ${name} by ${agent}.${answerText(work.answer)}${answered ? ` ${answered.by} answered: ${answered.text}` : ''}`,
     },
   };
 }
 
-function answered(answer: StepWork['answer']): string {
+function answerText(answer: StepWork['answer']): string {
   if (!answer) return '';
   return ` ${answer.by} continued it${answer.reason === null ? '' : `: ${answer.reason}`}`;
 }

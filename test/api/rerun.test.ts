@@ -73,6 +73,23 @@ describe('a rerun of a task', function () {
     await world.send('POST', `/api/v1/tasks/${json.execution_id}/cancel`);
   });
 
+  it('passes the answer to an escalation to the step that escalated', async () => {
+    const rehearsal = { steps: 3, escalate: { step: 2, reason: 'Which currency?' } };
+    const id = await submitted({ metadata: { rehearsal } });
+    await world.reaches(id, 'escalated');
+    const { json } = await rerun(id, { answer: 'Euro' });
+    await world.reaches(json.execution_id, 'completed');
+    const events = await eventsOf(json.execution_id);
+    const begins = events.find(({ data }: { data: { to?: string } }) => data.to === 'executing');
+    const { by, ...answer } = begins.data.answer;
+    assert.deepEqual(answer, { step: 'step-2', question: 'Which currency?', text: 'Euro' });
+    assert.match(by, /^key/);
+    assert.ok(JSON.stringify(events).includes(`${by} answered: Euro`));
+    const other = await rerun(json.execution_id, { answer: 'Euro' });
+    assertProblem(other, 422, 'validation_failed');
+    assert.equal(other.json.errors[0].pointer, '/answer');
+  });
+
   it('is linked to the earlier run in both directions', async () => {
     const id = await cancelledInTheSecond();
     const { json: first } = await rerun(id);

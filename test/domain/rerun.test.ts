@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createRerunPlan, selectRerunSteps } from '../../src/domain/tasks/rerun.ts';
+import { createRerunPlan, selectRerunSteps, type StoredPlan } from '../../src/domain/tasks/rerun.ts';
 import type { Plan } from '../../src/domain/tasks/plan.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import type { StepStatus } from '../../src/domain/tasks/task-states.ts';
@@ -89,6 +89,31 @@ describe('a rerun', () => {
   it('is impossible from an unknown step and for an empty plan', () => {
     assert.equal(selectRerunSteps(plan, ALL_DONE, 'deploy'), null);
     assert.equal(selectRerunSteps({ ...plan, steps: [] }, [], null), null);
+  });
+
+  it('gives the answer to the step that escalated, after earlier answers', () => {
+    const answer = (text: string) => ({ step: 'implement', question: 'Which?', text, by: 'ada@example.com' });
+    const rerun = (from: StoredPlan, text: string | null) =>
+      createRerunPlan(
+        from,
+        [],
+        { kept: [], results: [], artifacts: [] },
+        () => 'n',
+        text ? answer(text) : null,
+      );
+    const first = rerun(plan, 'A');
+    assert.deepEqual(first.answered, answer('A'));
+    const third = rerun(rerun(first, 'B'), null);
+    assert.equal(third.answered, undefined);
+    assert.deepEqual(
+      third.steps.map(({ answers }) => answers?.map(({ text }) => text)),
+      [undefined, ['A', 'B'], undefined, undefined, undefined],
+    );
+    const many = Array.from({ length: 12 }, (_, index) => `${index}`).reduce(rerun, plan);
+    assert.deepEqual(
+      many.steps[1]?.answers?.map(({ text }) => text),
+      [...'23456789', '10', '11'],
+    );
   });
 
   it('keeps the documents of each kept step', () => {

@@ -158,13 +158,21 @@ describe('the orchestration screens', () => {
     await errors.getByText('step_failed', { exact: true }).waitFor();
   });
 
-  it('show the reason of an escalation first', async () => {
+  it('show the reason of an escalation first, and rerun it with the answer', async () => {
     const id = await submit('A question for a human', { escalate: { step: 2, reason: 'Which currency?' } });
     await world.reaches(id, 'escalated');
     await at.go(`/orchestration/${id}`);
     await at.page.getByRole('heading', { name: 'Needs your decision: Which currency?' }).waitFor();
     await at.page.getByRole('button', { name: /escalated/ }).waitFor();
-    await at.page.getByText('When you have decided, rerun it.').waitFor();
+    await at.page.getByLabel('Your answer').fill('Euro');
+    await at.page.getByRole('button', { name: 'Answer and rerun' }).click();
+    await at.page.waitForURL((url) => !url.pathname.endsWith(id));
+    await at.page.getByText('3 of 3 steps').first().waitFor();
+    await at.page.getByRole('tab', { name: /^Events/ }).click();
+    const answered = `with the answer of ${world.installation.admin_email}: Euro`;
+    await at.page.getByText(answered).waitFor();
+    await at.page.getByRole('link', { name: 'an earlier run' }).click();
+    await at.page.getByText('The run has ended, and was rerun.').waitFor();
   });
 
   it('offer artifacts for download, and show every call', async () => {

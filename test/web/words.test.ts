@@ -73,6 +73,9 @@ describe('a run in words', () => {
       stateChangeText({ ...change, by: 'user:a@b.c', reason: 'lunch' }),
       'executing → paused by a@b.c: lunch',
     );
+    const answer = { step: 'review', question: 'Which?', text: 'Euro', by: 'user:a@b.c' };
+    const rerun = stateChangeText({ from: 'planning', to: 'executing', answer });
+    assert.equal(rerun, 'planning → executing, with the answer of a@b.c: Euro');
     assert.equal(stateChangeText({ from: 'planning', to: 'executing' }), 'planning → executing');
   });
 
@@ -108,8 +111,8 @@ describe('a run in words', () => {
     );
   });
 
-  it('advises to rerun an escalated run until it was rerun', () => {
-    assert.match(escalationOutlook({ reruns: [] }), /When you have decided, rerun it\.$/);
+  it('advises to answer an escalation until the run was rerun', () => {
+    assert.match(escalationOutlook({ reruns: [] }), /Your answer reruns it from this step\.$/);
     assert.match(escalationOutlook({ reruns: ['again'] }), /was rerun\.$/);
   });
 });

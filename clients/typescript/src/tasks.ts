@@ -12,6 +12,7 @@ import type {
   FeedEvent,
   IdempotentOptions,
   ListedTask,
+  RerunOptions,
   Task,
   TaskFilter,
   TaskRerun,
@@ -67,15 +68,18 @@ export function createTasks(http: Http, channel: ChannelDependencies) {
     continue: (id: string, options: ContinueOptions = {}) => control('continue', id, options),
     /** Cancels a run. */
     cancel: (id: string, options: ControlOptions = {}) => control('cancel', id, options),
-    /** Reruns an ended task as a new task, from the step `fromStep` if it is given. */
-    rerun: (
-      id: string,
-      { fromStep, ...options }: IdempotentOptions & { fromStep?: string | undefined } = {},
-    ) =>
+    /**
+     * Reruns an ended task as a new task, from the step `fromStep` if it is given. For an escalated task, `answer` tells
+     * the agent of the step that escalated what to do.
+     */
+    rerun: (id: string, { fromStep, answer, ...options }: RerunOptions = {}) =>
       http.json<TaskRerun>({
         method: 'POST',
         path: pathOf('tasks', id, 'rerun'),
-        body: fromStep === undefined ? {} : { from_step: fromStep },
+        body: {
+          ...(fromStep === undefined ? {} : { from_step: fromStep }),
+          ...(answer === undefined ? {} : { answer }),
+        },
         ...idempotent(options),
       }),
     /**

@@ -75,3 +75,8 @@ export type TakenEvent = { id: string; duplicate: boolean };
 export type CallOptions = { signal?: AbortSignal | undefined };
 /** A request with the same key and body returns the first response again for 24 hours. Default: a new key for each call. */
 export type IdempotentOptions = CallOptions & { idempotencyKey?: string | undefined };
+/** A rerun from a step; `answer`: to the escalation of the task. */
+export type RerunOptions = IdempotentOptions & {
+  fromStep?: string | undefined;
+  answer?: string | undefined;
+};

@@ -205,7 +205,7 @@ async function briefFor(deps: Dependencies, work: AgentWork): Promise<Brief | { 
   const task = await findTaskTexts(database, work.executionId);
   if (!task) throw ApplicationFailure.nonRetryable('the task was erased', MODEL_FAILURES.over);
   const earlier = boundedResults(await listStepResults(database, work.executionId, work.earlier));
-  const prompt = promptFor({ name: work.step.name, planned: work.step.task ?? null }, task, earlier);
+  const prompt = promptFor(work.step, task, earlier);
   const secrets = [
     ...secretsIn(Object.values(agent.a2a?.headersEnv ?? {}), environment),
     ...secretsAmong(agent.command?.env ?? [], environment),
@@ -227,6 +227,8 @@ function requestOf(
     agent: { name: agent.name, instructions: agent.instructions },
     task,
     earlier,
+    // What people have answered when the step escalated in earlier runs.
+    answers: work.step.answers ?? [],
     prompt: `${instructionsFor(agent)}\n\n${prompt}`,
     time_limit_ms: timeLimitMs,
     // True if this work was started before by a worker that died.

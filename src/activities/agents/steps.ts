@@ -61,9 +61,8 @@ export function createStepActivities({ database, catalogue, historyEvents, clock
       if (!task) return { error: 'the task was erased' };
       if (!agent?.model) return { error: `agents.yml has no model for ${work.step.agent}` };
       const earlier = await listStepResults(database, work.executionId, work.earlier);
-      const step = { name: work.step.name, planned: work.step.task ?? null };
       return {
-        brief: { ...briefOf({ ...agent, model: agent.model }), prompt: promptFor(step, task, earlier) },
+        brief: { ...briefOf({ ...agent, model: agent.model }), prompt: promptFor(work.step, task, earlier) },
       };
     },
 

@@ -86,7 +86,7 @@ export const taskTools: readonly Tool[] = [
     name: 'rerun_task',
     title: 'Rerun an ended task',
     description:
-      'Use it for a task that has failed, was escalated or cancelled, or whose result is not good enough. Creates a new task with the same fields. It repeats `from_step`, the steps that depend on it, and all steps that are not completed, and keeps the results of the others. Default of `from_step`: the first step that is not completed. Returns the `execution_id` of the new task.',
+      'Use it for a task that has failed, was escalated or cancelled, or whose result is not good enough. Creates a new task with the same fields. It repeats `from_step`, the steps that depend on it, and all steps that are not completed, and keeps the results of the others. Default of `from_step`: the first step that is not completed. For an escalated task, `answer` tells the agent that escalated what to do. Returns the `execution_id` of the new task.',
     hints: { ...ADDS, openWorldHint: true },
     operation: 'rerunTask',
     extra: idempotent,

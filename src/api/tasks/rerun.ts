@@ -11,6 +11,7 @@ import {
   createRerunPlan,
   stepsReached,
   selectRerunSteps,
+  type RerunAnswer,
   type StoredPlan,
   type RerunSelection,
 } from '../../domain/tasks/rerun.ts';
@@ -25,19 +26,20 @@ import { newSecret } from './submit.ts';
 import { idOfClaim } from '../http/idempotency.ts';
 import { acceptRun, type RunToAccept } from './accept.ts';
 
-type RerunRequest = { id: string; fromStep: string | null };
+type RerunRequest = { id: string; fromStep: string | null; answer: string | null };
 /** The plan of the new run, and the step that it starts from. */
 type Ready = { plan: StoredPlan; rerun_from: string };
 
 /**
  * Creates a new run from an ended one, keeps the completed steps before the start step, and returns 201. The
  * submitted fields stay the same. A run without a plan is planned again.
- * @throws Problem `invalid_state` if the run has not ended, `validation_failed` if it has no such step
+ * @throws Problem `invalid_state` if the run has not ended, `validation_failed` if it has no such step, or an answer is
+ * given to a run that was not escalated
  */
 export async function rerunTask(
   deps: Dependencies,
   caller: Caller,
-  { id, fromStep }: RerunRequest,
+  { id, fromStep, answer }: RerunRequest,
   claim: Claim | null,
 ): Promise<RouteResponse> {
   const earlier = await openRun(deps, caller, id);
@@ -49,6 +51,7 @@ export async function rerunTask(
   const plan = await findPlan(deps.database, earlier.id);
   const reached = plan ? stepsReached(plan, earlier.steps) : [];
   const takingUp = resolveStart(plan, reached, fromStep);
+  const answered = answer === null ? null : answerTo(earlier, answer, caller.label);
   const ready: Partial<Ready> =
     plan && takingUp
       ? {
@@ -57,6 +60,7 @@ export async function rerunTask(
             reached,
             await keptResultsOf(deps, earlier.id, reached, takingUp.kept),
             stepIdsOf(newId),
+            answered,
           ),
           rerun_from: takingUp.from,
         }
@@ -93,6 +97,16 @@ function resolveStart(
   const message = names ? `must be one of the run's steps: ${names}` : 'must be omitted: the run has no plan';
   throw new Problem('validation_failed', 'The run has no such step.', {
     errors: [{ pointer: '/from_step', code: 'not_allowed', message }],
+  });
+}
+
+/** @throws Problem `validation_failed` if no step of the run has escalated */
+function answerTo({ state, escalation }: TaskRunRow, text: string, by: string): RerunAnswer {
+  if (state === 'escalated' && escalation?.step) {
+    return { step: escalation.step, question: escalation.reason, text, by };
+  }
+  throw new Problem('validation_failed', 'The run has no escalation to answer.', {
+    errors: [{ pointer: '/answer', code: 'not_allowed', message: `must be omitted: the run is ${state}` }],
   });
 }
 

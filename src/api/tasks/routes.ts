@@ -151,7 +151,7 @@ function rerun(deps: Dependencies): Route {
     tag,
     summary: 'Rerun an ended task from one of its steps',
     description:
-      'Creates a new run with the same fields and its own callback secret. The new run keeps the completed steps before the step it starts from.',
+      'Creates a new run with the same fields and its own callback secret. The new run keeps the completed steps before the step it starts from. If the run was escalated, `answer` tells the agent of the step that escalated what to do.',
     access: writes,
     params: schema.taskParams,
     body: schema.rerunRequest,
@@ -166,7 +166,12 @@ function rerun(deps: Dependencies): Route {
     },
     problems: ['invalid_state', 'unavailable'],
     handle: async ({ caller, params, body, claim }) =>
-      await rerunTask(deps, caller, { id: params.execution_id, fromStep: body?.from_step ?? null }, claim),
+      await rerunTask(
+        deps,
+        caller,
+        { id: params.execution_id, fromStep: body?.from_step ?? null, answer: body?.answer ?? null },
+        claim,
+      ),
   });
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   MAX_ACTOR_LENGTH,
+  MAX_ANSWER_LENGTH,
   MAX_REASON_LENGTH,
   MAX_SEARCH_LENGTH,
   MAX_STEP_NAME_LENGTH,
@@ -44,6 +45,11 @@ export const rerunRequest = z
       .optional()
       .describe(
         'Name of the first step to run again, with all steps that depend on it; default: the first step that is not completed',
+      ),
+    answer: text({ least: 1, most: MAX_ANSWER_LENGTH })
+      .optional()
+      .describe(
+        'Answer to the escalation. The agent of the step that escalated gets it. Only for escalated runs',
       ),
   })
   .meta({ id: 'RerunRequest' });

@@ -26,6 +26,9 @@ export const CALLBACK_RESPONSE_BYTES = 16_384;
 export const MAX_STEP_NAME_LENGTH = 63;
 /** Length of a question of an agent, in characters. */
 export const MAX_QUESTION_LENGTH = 4_000;
+/** Length of the answer to an escalation, in characters, and answers that an agent gets, the last ones. */
+export const MAX_ANSWER_LENGTH = 4_000;
+export const MAX_STEP_ANSWERS = 10;
 /** Documents per run, size of a document in bytes, and length of its name in characters. */
 export const MAX_ARTIFACTS = 20;
 export const MAX_ARTIFACT_BYTES = 1_048_576;

@@ -33,6 +33,15 @@ const plannedStep = z.strictObject({
   kept: z.literal(true).optional().describe('Completed step, kept from the earlier run'),
 });
 
+const rerunAnswer = z
+  .strictObject({
+    step: z.string().describe('Name of the step that escalated'),
+    question: z.string().describe('Reason of the escalation'),
+    text: z.string(),
+    by: z.string().describe('Who answered'),
+  })
+  .meta({ id: 'RerunAnswer' });
+
 /** `data` of the events of each type, without the fields that all events have. */
 const KINDS = {
   'state.changed': {
@@ -46,6 +55,9 @@ const KINDS = {
       question: question.optional().describe('Question of the agent that paused the run'),
       backend: z.enum(BACKENDS).optional().describe('What runs the steps; set when executing starts'),
       steps: z.array(plannedStep).optional().describe('The plan; set when executing starts'),
+      answer: rerunAnswer
+        .optional()
+        .describe('Answer to the escalation of the earlier run; set when executing starts'),
     }),
     example: { from: 'executing', to: 'paused', by: 'user:ada@example.com', reason: 'needs review' },
   },

@@ -18,7 +18,12 @@ export type PlannedStep = {
   backend?: BackendName;
   /** The work of the step, if a planner described it. */
   task?: string;
+  /** What people have answered when the step escalated in earlier runs, oldest first. */
+  answers?: StepAnswer[];
 };
+
+/** A person's answer to an escalation. `question` is the reason of the escalation, `by` the label of the person. */
+export type StepAnswer = { question: string; text: string; by: string };
 
 /**
  * What runs a step: a scripted simulation, a model in the service's own loop, a remote agent that speaks A2A, or a

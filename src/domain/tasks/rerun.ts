@@ -1,9 +1,16 @@
+import { MAX_STEP_ANSWERS } from '../common/limits.ts';
 import type { RunArtifact } from './artifact.ts';
-import type { Plan } from './plan.ts';
+import type { Plan, PlannedStep, StepAnswer } from './plan.ts';
 import type { Step } from './run-schemas.ts';
 
-/** A stored plan. `kept`: steps taken over from an earlier run, as they ended there. */
-export type StoredPlan = Plan & { kept?: Step[]; left?: KeptOutputs };
+/**
+ * A stored plan. `kept`: steps taken over from an earlier run, as they ended there. `answered`: the answer to the
+ * escalation of the earlier run.
+ */
+export type StoredPlan = Plan & { kept?: Step[]; left?: KeptOutputs; answered?: RerunAnswer };
+
+/** The answer that a rerun was started with, for the step that escalated in the earlier run. */
+export type RerunAnswer = StepAnswer & { step: string };
 
 /** Outputs of kept steps: results as the output shows them, by step id, and documents. */
 type KeptOutputs = { results: { id: string; text: string }[]; artifacts: RunArtifact[] };
@@ -45,15 +52,16 @@ export type StepOutputs = {
   artifacts: readonly RunArtifact[];
 };
 
-/** Returns the plan for another run, with new ids and with the kept steps as they ended. */
+/** Returns the plan for another run, with new ids, the kept steps as they ended, and the answer to the escalation. */
 export function createRerunPlan(
   plan: StoredPlan,
   steps: readonly Step[],
   { kept, results, artifacts }: StepOutputs & { kept: readonly string[] },
   newId: () => string,
+  answered: RerunAnswer | null = null,
 ): StoredPlan {
-  const { kept: _, left: __, ...rest } = plan;
-  const planned = plan.steps.map((step) => ({ ...step, id: newId() }));
+  const { kept: _, left: __, answered: ___, ...rest } = plan;
+  const planned = plan.steps.map((step) => ({ ...withAnswer(step, answered), id: newId() }));
   const taken = planned.flatMap(({ id, name }) => {
     const step = steps.find((done) => done.name === name);
     return step && kept.includes(name) ? [{ ...step, id, kept: true as const }] : [];
@@ -65,5 +73,11 @@ export function createRerunPlan(
     }),
     artifacts: artifacts.filter(({ step }) => taken.some(({ name }) => name === step)),
   };
-  return { ...rest, steps: planned, kept: taken, left };
+  return { ...rest, steps: planned, kept: taken, left, ...(answered ? { answered } : {}) };
+}
+
+function withAnswer(step: PlannedStep, answered: RerunAnswer | null): PlannedStep {
+  if (answered?.step !== step.name) return step;
+  const { question, text, by } = answered;
+  return { ...step, answers: [...(step.answers ?? []), { question, text, by }].slice(-MAX_STEP_ANSWERS) };
 }

@@ -177,7 +177,8 @@ export class RunState {
       const { id, name, agent, after } = planned;
       return { id, name, agent, after, ...(keptOf(planned) ? { kept: true } : {}) };
     });
-    this.#transition('agents_chosen', now, { backend: plan.backend, steps });
+    const answer = plan.answered ? { answer: plan.answered } : {};
+    this.#transition('agents_chosen', now, { backend: plan.backend, steps, ...answer });
   }
 
   pause(request: ControlRequest, now: number): void {

@@ -1,11 +1,10 @@
 import { Button, Modal, Stack, Text } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { unwrap, api } from '../../api/client.ts';
+import type { Schemas } from '../../api/client.ts';
 import { Confirm } from '../../components/confirm.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';
-import { runQuery, type Run } from './queries.ts';
+import type { Run } from './queries.ts';
+import { useRerun } from './use-rerun.ts';
 import { shownStatus } from './words.ts';
 
 /** Reruns an ended run from a selected step. */
@@ -24,39 +23,9 @@ export function Rerun({ run }: { run: Run }) {
 function RerunDialog({ run, onClose }: { run: Run; onClose: () => void }) {
   const firstIncomplete = run.steps.find((step) => step.status !== 'completed') ?? run.steps[0];
   const [from, setFrom] = useState(firstIncomplete?.name ?? '');
-  const queryClient = useQueryClient();
-  const navigate = useNavigate();
-  const watch = (executionId: string) => {
-    onClose();
-    void navigate({ to: '/orchestration/$executionId', params: { executionId } });
-  };
-  const rerun = useMutation({
-    mutationFn: () =>
-      unwrap(
-        api.POST('/api/v1/tasks/{execution_id}/rerun', {
-          params: { path: { execution_id: run.execution_id } },
-          body: from === '' ? {} : { from_step: from },
-        }),
-      ),
-    onSuccess({ execution_id: executionId }) {
-      void queryClient.invalidateQueries({ queryKey: ['runs'] });
-      void queryClient.invalidateQueries({ queryKey: runQuery(run.execution_id).queryKey, exact: true });
-      // The new callback secret must be copied before the page changes.
-      if (run.callback.url === null) watch(executionId);
-    },
-  });
+  const rerun = useRerun(run);
   if (rerun.data && run.callback.url !== null) {
-    const { callback_secret: secret, execution_id: executionId } = rerun.data;
-    return (
-      <Modal opened onClose={onClose} title="Run started" closeButtonProps={{ 'aria-label': 'Close' }}>
-        <Stack gap="md">
-          <ShownOnce value={secret} label="Callback secret">
-            Copy the callback secret of the new run now. It is shown only once.
-          </ShownOnce>
-          <Button onClick={() => watch(executionId)}>Open run</Button>
-        </Stack>
-      </Modal>
-    );
+    return <RunStarted started={rerun.data} onClose={onClose} onOpen={rerun.open} />;
   }
   return (
     <Confirm
@@ -64,7 +33,11 @@ function RerunDialog({ run, onClose }: { run: Run; onClose: () => void }) {
       onClose={onClose}
       title={`Rerun “${run.title}”?`}
       confirmLabel="Rerun"
-      onConfirm={() => rerun.mutate()}
+      onConfirm={() =>
+        rerun.mutate(from === '' ? {} : { from_step: from }, {
+          onSuccess: () => run.callback.url === null && onClose(),
+        })
+      }
       isPending={rerun.isPending}
       error={rerun.error}
     >
@@ -94,5 +67,32 @@ function RerunDialog({ run, onClose }: { run: Run; onClose: () => void }) {
         ) : null}
       </Stack>
     </Confirm>
+  );
+}
+
+type StartedProps = {
+  started: Schemas['TaskRerun'];
+  onClose: () => void;
+  onOpen: (executionId: string) => void;
+};
+
+/** Shows the callback secret of a rerun once. */
+export function RunStarted({ started, onClose, onOpen }: StartedProps) {
+  return (
+    <Modal opened onClose={onClose} title="Run started" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Stack gap="md">
+        <ShownOnce value={started.callback_secret} label="Callback secret">
+          Copy the callback secret of the new run now. It is shown only once.
+        </ShownOnce>
+        <Button
+          onClick={() => {
+            onClose();
+            onOpen(started.execution_id);
+          }}
+        >
+          Open run
+        </Button>
+      </Stack>
+    </Modal>
   );
 }

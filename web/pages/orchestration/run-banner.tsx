@@ -1,12 +1,14 @@
-import { Button, Group, Text, Textarea } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useState } from 'react';
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
-import { MAX_REASON_LENGTH } from '../../../src/domain/common/limits.ts';
+import { MAX_ANSWER_LENGTH, MAX_REASON_LENGTH } from '../../../src/domain/common/limits.ts';
+import { AnswerForm } from '../../components/answer-form.tsx';
 import { Banner } from '../../components/banner.tsx';
 import { RelativeTime } from '../../components/time.tsx';
 import { useSession } from '../../api/session.ts';
-import { errorMessage } from '../../components/states.tsx';
 import type { Run } from './queries.ts';
+import { RunStarted } from './rerun.tsx';
+import { useRerun } from './use-rerun.ts';
 import { useRunControl } from './use-run-control.ts';
 import { actorName, escalationOutlook } from './words.ts';
 
@@ -20,13 +22,37 @@ export function RunBanner({ run, events }: { run: Run; events: readonly FeedEven
 }
 
 function Escalated({ run, escalation }: { run: Run; escalation: NonNullable<Run['escalation']> }) {
+  const { hasScope } = useSession();
   const done = run.steps.filter((step) => step.status === 'completed').map((step) => step.name);
+  const mayAnswer = hasScope('tasks:write') && escalation.step !== null && run.reruns.length === 0;
   return (
     <Banner tone="escalated" label="Escalation" title={`Needs your decision: ${escalation.reason}`}>
-      Requested by {escalation.agent ?? 'an agent'}
-      {escalation.step ? ` in step “${escalation.step}”` : ''}, <RelativeTime at={escalation.at} />.{' '}
-      {done.length > 0 ? `Completed: ${done.join(', ')}.` : 'No steps completed.'} {escalationOutlook(run)}
+      <Text size="sm" mb={mayAnswer ? 'xs' : 0}>
+        Requested by {escalation.agent ?? 'an agent'}
+        {escalation.step ? ` in step “${escalation.step}”` : ''}, <RelativeTime at={escalation.at} />.{' '}
+        {done.length > 0 ? `Completed: ${done.join(', ')}.` : 'No steps completed.'} {escalationOutlook(run)}
+      </Text>
+      {mayAnswer ? <AnswerEscalation run={run} /> : null}
     </Banner>
+  );
+}
+
+function AnswerEscalation({ run }: { run: Run }) {
+  const rerun = useRerun(run);
+  const [isSeen, setIsSeen] = useState(false);
+  return (
+    <>
+      <AnswerForm
+        submitLabel="Answer and rerun"
+        maxLength={MAX_ANSWER_LENGTH}
+        onSubmit={(answer) => rerun.mutate({ answer })}
+        isPending={rerun.isPending}
+        error={rerun.error}
+      />
+      {rerun.data && run.callback.url !== null && !isSeen ? (
+        <RunStarted started={rerun.data} onClose={() => setIsSeen(true)} onOpen={rerun.open} />
+      ) : null}
+    </>
   );
 }
 
@@ -46,7 +72,6 @@ function Failed({ run }: { run: Run }) {
 
 function Asked({ run, question }: { run: Run; question: NonNullable<Run['question']> }) {
   const { hasScope } = useSession();
-  const [answer, setAnswer] = useState('');
   const control = useRunControl(run.execution_id);
   return (
     <Banner tone="held" label="Question" title={`${question.agent} asks: ${question.text}`}>
@@ -55,32 +80,13 @@ function Asked({ run, question }: { run: Run; question: NonNullable<Run['questio
         answers.
       </Text>
       {hasScope('tasks:write') ? (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            control.mutate({ action: 'continue', reason: answer.trim(), question: question.id });
-          }}
-        >
-          <Textarea
-            label="Your answer"
-            autosize
-            minRows={2}
-            required
-            maxLength={MAX_REASON_LENGTH}
-            value={answer}
-            onChange={(event) => setAnswer(event.currentTarget.value)}
-          />
-          <Group justify="flex-end" mt="xs">
-            {control.error ? (
-              <Text role="alert" size="sm" c="var(--mantine-color-error)">
-                {errorMessage(control.error)}
-              </Text>
-            ) : null}
-            <Button type="submit" size="xs" loading={control.isPending} disabled={answer.trim() === ''}>
-              Answer and continue
-            </Button>
-          </Group>
-        </form>
+        <AnswerForm
+          submitLabel="Answer and continue"
+          maxLength={MAX_REASON_LENGTH}
+          onSubmit={(reason) => control.mutate({ action: 'continue', reason, question: question.id })}
+          isPending={control.isPending}
+          error={control.error}
+        />
       ) : null}
     </Banner>
   );

@@ -37,10 +37,11 @@ export function actorName(label: string): string {
 
 /** Returns `executing → paused by ada@example.com: lunch`, or `executing → waiting for an answer, asked by agent review: Which?` */
 export function stateChangeText(data: Readonly<Record<string, unknown>>): string {
-  const { from, to, by, reason, question } = data as StateChange;
+  const { from, to, by, reason, question, answer } = data as StateChange;
   const shown = shownStateOf({ state: to, question });
   const actor = by === undefined ? '' : actorName(by);
   if (shown === WAITS_FOR_ANSWER) return `${from} → ${shown}, asked by ${actor}: ${question?.text ?? ''}`;
+  if (answer) return `${from} → ${to}, with the answer of ${actorName(answer.by)}: ${answer.text}`;
   return `${from} → ${to}${actor && ` by ${actor}`}${reason ? `: ${reason}` : ''}`;
 }
 
@@ -50,6 +51,7 @@ type StateChange = {
   by?: string;
   reason?: string;
   question?: { text: string };
+  answer?: { text: string; by: string };
 };
 
 /** Returns the choices of a filter by submitter: the caller, the members by name, and others by their label. */
@@ -91,7 +93,7 @@ export function shownStatus(
 /** Returns what a person can do about an escalated run. */
 export function escalationOutlook({ reruns }: { reruns: readonly unknown[] }): string {
   return reruns.length === 0
-    ? 'The run has ended. When you have decided, rerun it.'
+    ? 'The run has ended. Your answer reruns it from this step.'
     : 'The run has ended, and was rerun.';
 }
 
