@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts';
 import { mailNextNotice, type UnmailedNotice } from '../database/people/notices.ts';
 import type { Occasion } from '../domain/people/notice.ts';
 import type { Mailer } from '../mail/mailer.ts';
+import { taskAskedMail } from '../mail/task-asked.ts';
 import { taskEscalatedMail } from '../mail/task-escalated.ts';
 import { webhookDisabledMail } from '../mail/webhook-disabled.ts';
 import type { NotifyInput } from '../temporal/delivery-messages.ts';
@@ -74,8 +75,11 @@ export function createNotifyActivities({
 }
 
 function occasionOf(input: NotifyInput): Occasion {
-  return 'webhookId' in input
-    ? { kind: 'webhook.disabled', id: input.webhookId, at: new Date(input.disabledAt) }
+  if ('webhookId' in input) {
+    return { kind: 'webhook.disabled', id: input.webhookId, at: new Date(input.disabledAt) };
+  }
+  return 'askedAt' in input
+    ? { kind: 'task.asked', id: input.executionId, at: new Date(input.askedAt) }
     : { kind: 'task.escalated', id: input.executionId, at: new Date(input.escalatedAt) };
 }
 
@@ -89,12 +93,14 @@ function mailOf(notice: UnmailedNotice, { kind, id, at }: Occasion, baseUrl: str
   }
   const task = {
     executionId: id,
-    escalatedAt: at,
     title: textOf('title') ?? id,
     project: textOf('project') ?? '',
-    reason: textOf('reason') ?? '',
     step: textOf('step'),
     agent: textOf('agent'),
+    person,
+    workspace,
   };
-  return taskEscalatedMail({ ...task, person, workspace }, baseUrl);
+  return kind === 'task.asked'
+    ? taskAskedMail({ ...task, askedAt: at, question: textOf('question') ?? '' }, baseUrl)
+    : taskEscalatedMail({ ...task, escalatedAt: at, reason: textOf('reason') ?? '' }, baseUrl);
 }

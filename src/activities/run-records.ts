@@ -3,10 +3,10 @@ import { planRun, type Planned, type Task, adoptPlan } from '../agents/plan.ts';
 import { stepIdsOf } from '../database/common/ids.ts';
 import { giveUpCallback } from '../database/tasks/callbacks.ts';
 import type { Database } from '../database/database.ts';
-import { createEscalationNotices } from '../database/tasks/escalations.ts';
 import { recordChange } from '../database/tasks/feed.ts';
 import { findPlan } from '../database/tasks/reruns.ts';
-import type { RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
+import { createRunNotices } from '../database/tasks/run-notices.ts';
+import { needOf, type RecordOutcome, type RunChange } from '../domain/tasks/run-change.ts';
 import type { ImmediateCallbacks } from './immediate-callbacks.ts';
 
 export type RunRecords = ReturnType<typeof createRunRecords>;
@@ -28,12 +28,11 @@ export function createRunRecords({ database, catalogue, callBack, onRecorded }: 
     return outcome;
   }
 
-  /** Records a change, and creates notices if it escalates the run. Repeats write nothing. */
+  /** Records a change, and creates notices if the run needs a person from then on. Repeats write nothing. */
   async function recordAndNotify(change: RunChange): Promise<RecordOutcome> {
     const outcome = await record(change);
-    const { view, executionId } = change;
-    const isOurs = outcome.outcome === 'recorded' && view?.state === 'escalated';
-    if (isOurs) await createEscalationNotices(database, executionId);
+    const need = outcome.outcome === 'recorded' ? needOf(change) : null;
+    if (need) await createRunNotices(database, change.executionId, `task.${need}`);
     return outcome;
   }
 
@@ -48,7 +47,7 @@ export function createRunRecords({ database, catalogue, callBack, onRecorded }: 
       change: RunChange,
       task: Task,
     ): Promise<{ recorded: RecordOutcome; planned: Planned; callsBackAtOnce?: true }> {
-      const recorded = await record(change);
+      const recorded = await recordAndNotify(change);
       const plan = task.hasPlan ? await findPlan(database, change.executionId) : null;
       const planned = plan
         ? adoptPlan(catalogue, task, plan)

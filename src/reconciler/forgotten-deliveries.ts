@@ -4,8 +4,10 @@ import { cancelForgottenTests } from '../database/webhooks/deliveries.ts';
 import type { DeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { listUnmailedOccasions } from '../database/people/notices.ts';
 import { TEST_DRAFT_MS } from '../domain/common/limits.ts';
+import type { NoticeKind } from '../domain/people/notice.ts';
 import { countNextGroups, type StoredGroup } from '../domain/webhooks/dispatch-batches.ts';
 import type { DeliveryControl } from '../temporal/delivery-control.ts';
+import type { NotifyInput } from '../temporal/delivery-messages.ts';
 import type { RunInspector } from './run-inspector.ts';
 import type { ReconcilerAction } from './reconcile.ts';
 import { forEachRow } from './rows.ts';
@@ -218,7 +220,7 @@ export async function startForgottenManualRetries({
 
 /**
  * Starts mails about disabled webhooks if the worker died, or could not reach Temporal, before it started them, and
- * about escalated runs, which nothing else starts.
+ * about runs that need a person, which nothing else starts.
  */
 export async function startUnsentNotices({
   database,
@@ -230,14 +232,15 @@ export async function startUnsentNotices({
   await forEachRow(
     await listUnmailedOccasions(database, span),
     ({ id }) => id,
-    ({ kind, id, at }) =>
-      deliveryControl.notify(
-        kind === 'webhook.disabled'
-          ? { webhookId: id, disabledAt: at.toISOString() }
-          : { executionId: id, escalatedAt: at.toISOString() },
-      ),
+    ({ kind, id, at }) => deliveryControl.notify(NOTIFY_INPUT[kind](id, at.toISOString())),
   );
 }
+
+const NOTIFY_INPUT: Readonly<Record<NoticeKind, (id: string, at: string) => NotifyInput>> = {
+  'webhook.disabled': (id, at) => ({ webhookId: id, disabledAt: at }),
+  'task.escalated': (id, at) => ({ executionId: id, escalatedAt: at }),
+  'task.asked': (id, at) => ({ executionId: id, askedAt: at }),
+};
 
 function before(clock: () => Date, ms: number): Date {
   return new Date(clock().getTime() - ms);

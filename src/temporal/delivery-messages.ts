@@ -33,10 +33,11 @@ export type AttemptInput = {
   attempts?: number;
   scheduled?: true;
 };
-/** The reason of a mail: a disabled webhook or an escalated run. Times are ISO 8601. */
+/** The reason of a mail: a disabled webhook, an escalated run, or a question of an agent. Times are ISO 8601. */
 export type NotifyInput =
   | { webhookId: string; disabledAt: string }
-  | { executionId: string; escalatedAt: string };
+  | { executionId: string; escalatedAt: string }
+  | { executionId: string; askedAt: string };
 /** `settleSeconds`: time for attempts in flight to be recorded. */
 export type MaintenanceInput = { settleSeconds: number };
 
@@ -46,10 +47,10 @@ export const manualRetriesWorkflowId = (webhookId: string): string => `retries:$
 export const deliveryWorkflowId = ({ deliveryId, generation }: DeliveryInput): string =>
   `delivery:${deliveryId}:${generation}`;
 export const attemptWorkflowId = (token: string): string => `attempt:${token}`;
-export const notifyWorkflowId = (input: NotifyInput): string =>
-  'webhookId' in input
-    ? `notify:${input.webhookId}:${input.disabledAt}`
-    : `notify:${input.executionId}:${input.escalatedAt}`;
+export function notifyWorkflowId(input: NotifyInput): string {
+  if ('webhookId' in input) return `notify:${input.webhookId}:${input.disabledAt}`;
+  return `notify:${input.executionId}:${'askedAt' in input ? input.askedAt : input.escalatedAt}`;
+}
 /**
  * Returns the id of the Schedule that starts the maintenance. Temporal names its workflows by the id and their time.
  */

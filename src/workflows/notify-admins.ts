@@ -11,7 +11,7 @@ const { mailNotices } = proxyActivities<NotifyActivities>({
   retry: { initialInterval: '10 s', backoffCoefficient: 2, maximumInterval: '30 min' },
 });
 
-/** Sends mails: to admins about a disabled webhook, to members about an escalated run. */
+/** Sends mails: to admins about a disabled webhook, to members about a run that needs a person. */
 export async function notifyAdmins(input: NotifyInput): Promise<{ mailed: number }> {
   return await mailNotices(input);
 }

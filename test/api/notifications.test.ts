@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { Notification } from '../../src/database/people/entities.ts';
 import { derivedUuid } from '../../src/database/common/ids.ts';
+import { eventually } from '../support/eventually.ts';
 import { addPerson } from '../support/people.ts';
 import { assertProblem, assertWithin } from './problems.ts';
 import { useWorld } from '../support/world.ts';
@@ -56,7 +57,15 @@ describe('notifications', () => {
     const { status, json } = await list(owner.cookie);
     assert.equal(status, 200);
     assert.deepEqual(idsOf({ json }), mine.toReversed());
-    assert.deepEqual(Object.keys(json.data[0]), ['id', 'kind', 'subject', 'detail', 'created_at', 'read_at']);
+    assert.deepEqual(Object.keys(json.data[0]), [
+      'id',
+      'kind',
+      'subject',
+      'detail',
+      'created_at',
+      'read_at',
+      'open',
+    ]);
     assert.deepEqual(json.data[0].detail, { name: 'Orders', failures: 10 });
     assert.equal(json.data[0].read_at, null);
     assert.deepEqual(idsOf(await list(admin.cookie)), [theirs]);
@@ -90,6 +99,24 @@ describe('notifications', () => {
     assert.deepEqual((await readAll()).json, { count: 0 });
     assert.deepEqual(idsOf(await list(owner.cookie, '?unread=true')), []);
     assert.deepEqual(idsOf(await list(admin.cookie, '?unread=true')), [theirs]);
+  });
+
+  it('say whether a person is still needed', async () => {
+    const submit = async (rehearsal: object) =>
+      (await world.submit({ metadata: { rehearsal } })).json.execution_id;
+    const asking = await submit({ ask: { step: 1, question: 'May I?' } });
+    const escalated = await submit({ escalate: { step: 1, reason: 'Which one?' } });
+    await Promise.all([world.reaches(asking, 'paused'), world.reaches(escalated, 'escalated')]);
+    const open = async () => {
+      const { json } = await list(owner.cookie);
+      const rows = json.data.filter(({ open: isOpen }: { open: boolean }) => isOpen);
+      return rows.map(({ kind }: { kind: string }) => kind).toSorted();
+    };
+    await eventually('both need a person', async () => (await open()).join() === 'task.asked,task.escalated');
+    await world.send('POST', `/api/v1/tasks/${asking}/continue`, { body: { question: '1', reason: 'yes' } });
+    assert.deepEqual(await open(), ['task.escalated']);
+    await world.send('POST', `/api/v1/tasks/${escalated}/rerun`, { body: { answer: 'That one' } });
+    assert.deepEqual(await open(), []);
   });
 
   it('of another user are not found', async () => {

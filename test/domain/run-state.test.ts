@@ -1,8 +1,34 @@
 import assert from 'node:assert/strict';
+import { needOf } from '../../src/domain/tasks/run-change.ts';
 import { RunState } from '../../src/domain/tasks/run-state.ts';
 import { CREATED, executing } from './executing-run.ts';
 
 describe('RunState', () => {
+  it('needs a person from the changes on that ask or escalate, and only from these', () => {
+    const state = executing('one', 'two');
+    const need = () => {
+      const change = state.takeChange();
+      return change && needOf({ executionId: 'x', ...change });
+    };
+    state.stepStarted('id-one', 1, CREATED + 300);
+    assert.equal(need(), null);
+    state.ask('id-one', 'first?', CREATED + 400);
+    state.ask('id-two', 'second?', CREATED + 410);
+    assert.equal(need(), 'asked');
+    state.stepStarted('id-two', 1, CREATED + 420);
+    assert.equal(need(), null, 'the question was asked before');
+    state.continue({ by: 'ada', question: '1' }, CREATED + 430);
+    assert.equal(need(), 'asked', 'the second question');
+    state.continue({ by: 'ada', question: '2' }, CREATED + 440);
+    assert.equal(need(), null);
+    state.pause({ by: 'ada' }, CREATED + 450);
+    assert.equal(need(), null);
+    state.continue({ by: 'ada' }, CREATED + 460);
+    state.stepEscalated('id-one', 'Who decides?', CREATED + 470);
+    state.end('escalated', null, CREATED + 480);
+    assert.equal(need(), 'escalated');
+  });
+
   it('has no change to record initially', () => {
     assert.equal(new RunState(CREATED).takeChange(), null);
   });

@@ -5,6 +5,7 @@ import { Runtime, Worker } from '@temporalio/worker';
 import { createNotifyActivities } from '../../src/activities/notify-admins.ts';
 import type { Database } from '../../src/database/database.ts';
 import { Member, Notification, User } from '../../src/database/people/entities.ts';
+import { TaskRun } from '../../src/database/tasks/entities.ts';
 import type { Installation } from '../../src/runtime/installation.ts';
 import { createMailer, type Mailer } from '../../src/mail/mailer.ts';
 import { createDeliveryControl } from '../../src/temporal/delivery-control.ts';
@@ -13,6 +14,7 @@ import { taskQueues } from '../../src/temporal/task-messages.ts';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
+import { quietRun } from '../gateway/quiet-runs.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTimeSkipping } from '../support/time-skipping.ts';
 
@@ -142,6 +144,37 @@ describe('the admins of a disabled webhook', function () {
     assert.match(mail?.text ?? '', /workspace "Acme"/);
     const ids = new Set(server.mails.map((message) => message.header('Message-ID')));
     assert.equal(ids.size, 3);
+  });
+
+  it('get an e-mail about an open question of an agent, and none about an answered one', async () => {
+    const executionId = await quietRun(database, installation);
+    const askedAt = new Date();
+    const question = { id: '2', step: 'deploy', agent: 'developer', text: 'Now?', at: askedAt.toISOString() };
+    const ask = async (id: string) =>
+      await database.em
+        .fork()
+        .nativeUpdate(TaskRun, { id: executionId }, { state: 'paused', question: { ...question, id } });
+    await database.em.fork().insert(Notification, {
+      id: randomUUIDv7(),
+      workspace_id: installation.workspace_id,
+      user_id: people.get(OWNER) ?? '',
+      kind: 'task.asked',
+      subject: `task:${executionId}`,
+      detail: { ...question, title: 'Ship it', project: 'First', question: question.text, question_id: '2' },
+      created_at: askedAt,
+      read_at: null,
+      emailed_at: null,
+    });
+    const { mailNotices } = createNotifyActivities({ database, mailer, baseUrl: BASE_URL });
+    const input = { executionId, askedAt: askedAt.toISOString() };
+    await ask('3');
+    assert.deepEqual(await new MockActivityEnvironment().run(mailNotices, input), { mailed: 0 });
+    await ask('2');
+    assert.deepEqual(await new MockActivityEnvironment().run(mailNotices, input), { mailed: 1 });
+    const [mail] = server.mails;
+    assert.equal(mail?.header('Subject'), 'Task Ship it waits for your answer');
+    assert.match(mail?.text ?? '', /developer asked in the step deploy:\n\nNow\?\n/);
+    assert.ok(mail?.text.includes(`${BASE_URL}/orchestration/${executionId}\n`));
   });
 
   it('get an e-mail about an escalated run, as do all members who may take it over', async () => {

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
-import { listNotices, readAllNotices, readNotice, type NoticeRow } from '../../database/people/notices.ts';
+import {
+  findOpenNotices,
+  listNotices,
+  readAllNotices,
+  readNotice,
+  type NoticeRow,
+} from '../../database/people/notices.ts';
 import type { PersonCaller } from '../http/caller.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
@@ -17,12 +23,17 @@ const notice = z
     kind: z
       .string()
       .describe(
-        '`webhook.disabled`: a webhook was disabled after repeated failures; `task.escalated`: a task needs a human decision',
+        '`webhook.disabled`: a webhook was disabled after repeated failures; `task.escalated`: a task needs a human decision; `task.asked`: an agent has asked a question',
       ),
     subject: z.string().describe('Subject: `webhook:<id>` or `task:<execution id>`'),
     detail: z.record(z.string(), z.unknown()),
     created_at: timestamp,
     read_at: timestamp.nullable(),
+    open: z
+      .boolean()
+      .describe(
+        'Whether it still needs a person: the webhook is disabled, the escalated task was not rerun, the question is not answered',
+      ),
   })
   .meta({ id: 'Notification' });
 const noticePage = pageOf(notice).meta({ id: 'NotificationPage' });
@@ -54,7 +65,7 @@ function list(deps: Dependencies): Route {
     async handle({ caller, query: { limit = DEFAULT_PAGE, cursor, unread = false } }) {
       const page = { ...ownerOf(caller), unread, cursor, limit: limit + 1 };
       const { rows, nextCursor } = cutPage(await listNotices(deps.database, page), limit);
-      return { status: 200, body: { data: rows.map(present), next_cursor: nextCursor } };
+      return { status: 200, body: { data: await present(deps, rows), next_cursor: nextCursor } };
     },
   });
 }
@@ -95,7 +106,8 @@ function read(deps: Dependencies): Route {
     async handle({ caller, params: { id } }) {
       const row = await readNotice(deps.database, { ...ownerOf(caller), id, now: deps.clock() });
       if (!row) throw notFound('notification');
-      return { status: 200, body: present(row) };
+      const [body] = await present(deps, [row]);
+      return { status: 200, body };
     },
   });
 }
@@ -104,13 +116,15 @@ function ownerOf({ userId, workspaceId }: PersonCaller) {
   return { userId, workspaceId };
 }
 
-function present({ id, kind, subject, detail, created_at, read_at }: NoticeRow) {
-  return {
+async function present({ database }: Dependencies, rows: readonly NoticeRow[]) {
+  const open = await findOpenNotices(database, rows);
+  return rows.map(({ id, kind, subject, detail, created_at, read_at }) => ({
     id,
     kind,
     subject,
     detail,
     created_at: created_at.toISOString(),
     read_at: read_at?.toISOString() ?? null,
-  };
+    open: open.has(id),
+  }));
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
 import { ROLES, hasRole } from '../../domain/people/access.ts';
 import { NOTICES, subjectOf, type NoticeKind, type Occasion } from '../../domain/people/notice.ts';
+import { FIRST_QUESTION } from '../../domain/tasks/run-state.ts';
 import type { EntityManager } from './audit.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { Notification } from './entities.ts';
@@ -42,6 +43,33 @@ export async function readNotice(
   return await em.findOne(Notification, own);
 }
 
+/**
+ * Condition for a notice `n` about something that still needs a person: the question is open, the escalated run has not
+ * been rerun, or the webhook is still disabled.
+ */
+const isOpen = sql<boolean>`case n.kind
+  when 'task.asked' then exists (
+    select from task_runs r where r.id = split_part(n.subject, ':', 2)::uuid
+      and r.state = 'paused' and coalesce(r.question ->> 'id', ${FIRST_QUESTION}) = n.detail ->> 'question_id')
+  when 'task.escalated' then exists (
+    select from task_runs r where r.id = split_part(n.subject, ':', 2)::uuid and r.state = 'escalated'
+      and not exists (select from task_runs later where later.rerun_of = r.id))
+  when 'webhook.disabled' then exists (
+    select from webhooks w where w.id = split_part(n.subject, ':', 2)::uuid and w.disabled_at = n.created_at)
+  else false end`;
+
+/** Returns the ids of those notices that are about something that still needs a person. */
+export async function findOpenNotices(
+  database: Database,
+  notices: readonly Pick<NoticeRow, 'id'>[],
+): Promise<ReadonlySet<string>> {
+  if (notices.length === 0) return new Set();
+  const { rows } = await sql<{ id: string }>`
+    select n.id from notifications n where n.id = any(${notices.map(({ id }) => id)}::uuid[]) and ${isOpen}
+  `.execute(queryBuilderOf(database));
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** Marks all notices of a person as read. Returns how many were unread. */
 export async function readAllNotices(
   database: Database,
@@ -63,8 +91,8 @@ export type UnmailedNotice = {
 
 /**
  * Passes the next notice without a mail to `mail`, and marks it as mailed once that resolves. Returns false if none is
- * left. The notice stays locked, so that nobody else mails it too. Skips notices in `except`, and people without
- * the required role.
+ * left. The notice stays locked, so that nobody else mails it too. Skips notices in `except`, people without the
+ * required role, and questions that are answered.
  * @throws what `mail` throws; the notice stays without a mail
  */
 export async function mailNextNotice(
@@ -95,6 +123,7 @@ async function lockUnmailed(
       join members m on m.user_id = n.user_id and m.workspace_id = n.workspace_id
     where n.created_at = ${at.toISOString()}::timestamptz
       and n.kind = ${kind} and n.subject = ${subjectOf({ kind, id })}
+      and (n.kind <> 'task.asked' or ${isOpen})
       and n.emailed_at is null and m.role = any(${roles}::text[])
       and n.id <> all(${[...except]}::uuid[])
     order by n.id limit 1

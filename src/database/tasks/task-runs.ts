@@ -6,6 +6,7 @@ import { progressOf, type TaskType } from '../../domain/tasks/task-run.ts';
 import { isTerminal, type TaskState } from '../../domain/tasks/task-states.ts';
 import type { RunSearch } from '../../domain/tasks/run-search.ts';
 import { recordAudit } from '../people/audit.ts';
+import { Notification } from '../people/entities.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { queryBuilderOf, type Database, type QueryBuilder } from '../database.ts';
 import { TaskRun } from './entities.ts';
@@ -133,7 +134,7 @@ function metadataForms(name: string, value: string): [string, string] {
 }
 
 /**
- * Erases an ended run with its events and callback attempts, and writes an audit entry. Returns false if there is no
+ * Erases an ended run with its events, callback attempts and notices, and writes an audit entry. Returns false if there is no
  * such run, or it has not ended.
  */
 export async function eraseRun(
@@ -143,6 +144,7 @@ export async function eraseRun(
   return await database.em.fork().transactional(async (em) => {
     const erased = await em.nativeDelete(TaskRun, { id, completed_at: { $ne: null } });
     if (erased === 0) return false;
+    await em.nativeDelete(Notification, { workspace_id: workspaceId, subject: `task:${id}` });
     await recordAudit(em, { workspaceId, actor, action: 'task.erased', subject: `task:${id}`, at: now });
     return true;
   });

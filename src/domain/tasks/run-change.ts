@@ -18,6 +18,13 @@ export type RunChange = {
   history?: HistoryLength;
 };
 
+/** Returns what a run needs a person for from this change on: a decision, an answer, or nothing new. */
+export function needOf({ view, entries }: RunChange): 'escalated' | 'asked' | null {
+  if (view?.state === 'escalated') return 'escalated';
+  if (view?.state !== 'paused' || !view.question) return null;
+  return entries.some(({ type, data }) => type === 'state.changed' && data['question']) ? 'asked' : null;
+}
+
 /** The length of a workflow's history. `isLong`: whether Temporal suggests to continue as a new execution. */
 export type HistoryLength = { events: number; bytes: number; isLong: boolean };
 

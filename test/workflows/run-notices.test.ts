@@ -4,16 +4,19 @@ import { pino } from 'pino';
 import { createRunRecords } from '../../src/activities/run-records.ts';
 import type { Catalogue } from '../../src/agents/catalogue.ts';
 import { Member, Notification, User } from '../../src/database/people/entities.ts';
+import { findOpenNotices } from '../../src/database/people/notices.ts';
+import { eraseRun } from '../../src/database/tasks/task-runs.ts';
 import type { Role } from '../../src/domain/people/access.ts';
 import { initialView } from '../../src/domain/tasks/task-run.ts';
 import { startUnsentNotices } from '../../src/reconciler/forgotten-deliveries.ts';
 import type { DeliveryControl } from '../../src/temporal/delivery-control.ts';
 import { quietRun } from '../gateway/quiet-runs.ts';
+import { eventually } from '../support/eventually.ts';
 import { useRuns } from '../support/runs.ts';
 
 const REASON = 'Two requirements contradict each other.';
 
-describe('an escalated run', function () {
+describe('a run that needs a person', function () {
   const runs = useRuns();
   const people = new Map<Role, string>();
   before(async () => {
@@ -45,7 +48,14 @@ describe('an escalated run', function () {
     return id;
   }
 
-  it('creates one notification with reason and link for every person who may take it over', async () => {
+  async function asks(): Promise<string> {
+    const id = await runs.submit({ rehearsal: { ask: { step: 2, question: 'May I?' } } });
+    await runs.reaches(id, 'paused');
+    await eventually('there are notifications', async () => (await noticesOf(id)).length > 0);
+    return id;
+  }
+
+  it('that was escalated creates one notification with reason for every person who may take it over', async () => {
     const id = await escalated();
     const notices = await noticesOf(id);
     assert.deepEqual(
@@ -66,7 +76,34 @@ describe('an escalated run', function () {
     });
   });
 
-  it('creates its notifications once if its end is recorded again with a later time', async () => {
+  it('with a question creates one notification with the question for every person who may answer', async () => {
+    const id = await asks();
+    const { question } = await runs.row(id);
+    const notices = await noticesOf(id);
+    assert.deepEqual(
+      notices.map(({ user_id }) => user_id).toSorted(),
+      (['member', 'admin', 'owner'] as const).map((role) => people.get(role) ?? '').toSorted(),
+    );
+    assert.equal(notices[0]?.kind, 'task.asked');
+    assert.deepEqual(notices[0]?.detail, {
+      execution_id: id,
+      question_id: '1',
+      question: 'May I?',
+      step: 'implement',
+      agent: 'developer',
+      asked_at: question?.at,
+      title: 'A test',
+      project: 'Test',
+    });
+    const isOpen = async () => (await findOpenNotices(runs.database, notices)).size;
+    assert.equal(await isOpen(), 3);
+    await runs.control.continue(id, { by: 'test', reason: 'yes', question: '1' }, null);
+    await runs.reaches(id, 'completed');
+    assert.equal(await isOpen(), 0);
+    assert.equal((await noticesOf(id)).length, 3);
+  });
+
+  it('that was escalated creates its notifications once if its end is recorded again with a later time', async () => {
     const { database, installation } = runs;
     const id = await quietRun(database, installation);
     const catalogue = {} as Catalogue;
@@ -83,7 +120,16 @@ describe('an escalated run', function () {
     assert.equal(notices[0]?.detail['escalated_at'], '2026-01-01T10:00:00.000Z');
   });
 
-  it('is the only end of a run that creates notifications', async () => {
+  it('has its notifications deleted with it', async () => {
+    const id = await escalated();
+    const { workspace_id } = runs.installation;
+    assert.ok(
+      await eraseRun(runs.database, { id, workspaceId: workspace_id, actor: 'test', now: new Date() }),
+    );
+    assert.deepEqual(await noticesOf(id), []);
+  });
+
+  it('is the only kind of run that creates notifications', async () => {
     const id = await runs.submit({ rehearsal: { unrecoverable: { step: 1 } } });
     await runs.reaches(id, 'failed');
     assert.deepEqual(await noticesOf(id), []);
@@ -91,6 +137,7 @@ describe('an escalated run', function () {
 
   it('has its e-mails sent by a workflow that the reconciler starts', async () => {
     const id = await escalated();
+    const asking = await asks();
     const started: string[] = [];
     const deliveryControl = {
       notify: async (reason: { executionId?: string }) => void started.push(reason.executionId ?? ''),
@@ -99,5 +146,7 @@ describe('an escalated run', function () {
     const dependencies = { database: runs.database, deliveryControl, log: pino({ level: 'silent' }) };
     await startUnsentNotices({ ...dependencies, clock: () => later });
     assert.ok(started.includes(id));
+    assert.ok(started.includes(asking));
+    await runs.control.cancel(asking, { by: 'test' }, null);
   });
 });
