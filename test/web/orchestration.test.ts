@@ -307,6 +307,24 @@ describe('the screen of a run', () => {
     await page.getByText('Reruns', { exact: true }).waitFor();
   });
 
+  it('has its question in the bell, which can be answered there', async () => {
+    const { page } = at;
+    const metadata = { rehearsal: { ask: { step: 2, question: 'Which discount?' } } };
+    const { json } = await world.submit({ title: 'Asks in the bell', task_type: 'bug', metadata });
+    await world.reaches(json.execution_id, 'paused');
+    await at.go('/settings/projects');
+    await page.getByRole('button', { name: /^Notifications, \d+ unread/ }).click();
+    const notice = page.getByRole('listitem').filter({ hasText: '“Asks in the bell” waits for your answer' });
+    await notice.getByText('Which discount?').waitFor();
+    await notice.getByRole('button', { name: 'Answer', exact: true }).click();
+    await page.locator('textarea:focus').fill('Ten percent');
+    await assertAccessible(page, 'a question in the bell', DIALOG);
+    await picture(page, 'bell-answer');
+    await page.getByRole('button', { name: 'Answer and continue' }).click();
+    await page.getByRole('listitem').filter({ hasText: '“Asks in the bell” asked a question' }).waitFor();
+    await world.reaches(json.execution_id, 'completed');
+  });
+
   it('shows its question first, and continues with the answer', async () => {
     const { page } = at;
     const metadata = { rehearsal: { ask: { step: 2, question: 'Which currency?' } } };

@@ -1,9 +1,11 @@
 import { Button, Group, Text, Textarea } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { errorMessage } from './states.tsx';
 
 type AnswerFormProps = {
   submitLabel: string;
+  /** Whether the field gets the focus when it appears. */
+  hasFocus?: boolean;
   /** The maximum length of an answer, in characters. */
   maxLength: number;
   onSubmit: (answer: string) => void;
@@ -12,9 +14,14 @@ type AnswerFormProps = {
 };
 
 /** The field and the button to answer an agent. */
-export function AnswerForm({ submitLabel, maxLength, onSubmit, isPending, error }: AnswerFormProps) {
+export function AnswerForm(props: AnswerFormProps) {
+  const { submitLabel, hasFocus = false, maxLength, onSubmit, isPending, error } = props;
   const [answer, setAnswer] = useState('');
   const text = answer.trim();
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (hasFocus) field.current?.focus();
+  }, [hasFocus]);
   return (
     <form
       onSubmit={(event) => {
@@ -23,6 +30,7 @@ export function AnswerForm({ submitLabel, maxLength, onSubmit, isPending, error 
       }}
     >
       <Textarea
+        ref={field}
         label="Your answer"
         autosize
         minRows={2}

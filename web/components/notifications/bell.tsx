@@ -2,14 +2,20 @@ import { ActionIcon, Button, Group, Indicator, Popover, Stack, Text } from '@man
 import { useState } from 'react';
 import { IconBell } from '../icons.tsx';
 import classes from './bell.module.css';
-import { NoticeRow } from './notice-row.tsx';
-import { MAX_NOTICES, useNotices } from './use-notices.ts';
+import { NoticeRow, RunsRow } from './notice-row.tsx';
+import { bellRows } from './notice-text.ts';
+import { useNotices } from './use-notices.ts';
+
+/** How many rows are shown. */
+const MAX_ROWS = 30;
 
 /** The bell with the number of unread notifications and their list. */
 export function Bell() {
   const [opened, setOpened] = useState(false);
-  const { notices, unread, read, readAll } = useNotices();
-  const count = unread === MAX_NOTICES ? `${unread} or more` : String(unread);
+  const { notices, unread, hasMore, read, readAll } = useNotices();
+  const count = `${unread}${hasMore ? ' or more' : ''}`;
+  const rows = bellRows(notices, MAX_ROWS);
+  const close = () => setOpened(false);
   return (
     <Popover
       opened={opened}
@@ -51,25 +57,31 @@ export function Bell() {
             </Button>
           ) : null}
         </Group>
-        {notices.length === 0 ? (
+        {rows.length === 0 ? (
           <Stack p="md" gap={4}>
             <Text size="sm">No notifications yet</Text>
             <Text size="sm" c="dimmed">
-              Shows runs that need your decision. Admins also see webhooks that were disabled after failures.
+              Shows runs that need your answer or decision. Admins also see webhooks that were disabled after
+              failures.
             </Text>
           </Stack>
         ) : (
           <ul className={classes['list']}>
-            {notices.map((notice) => (
-              <NoticeRow
-                key={notice.id}
-                notice={notice}
-                onGo={() => {
-                  setOpened(false);
-                  if (notice.read_at === null) read(notice.id);
-                }}
-              />
-            ))}
+            {rows.map((row) =>
+              row.kind === 'runs' ? (
+                <RunsRow key="runs" runs={row} hasMore={hasMore} onGo={close} />
+              ) : (
+                <NoticeRow
+                  key={row.notice.id}
+                  notice={row.notice}
+                  onRead={() => read(row.notice.id)}
+                  onGo={() => {
+                    close();
+                    if (row.notice.read_at === null) read(row.notice.id);
+                  }}
+                />
+              ),
+            )}
           </ul>
         )}
       </Popover.Dropdown>

@@ -1,10 +1,9 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { unwrap, api, type Schemas } from '../../api/client.ts';
+import { unwrap, api } from '../../api/client.ts';
+import { isUnread } from './notice-text.ts';
 
-export type Notice = Schemas['Notification'];
-
-/** How many notifications are shown and counted. */
-export const MAX_NOTICES = 30;
+/** How many notifications are counted. */
+const MAX_NOTICES = 100;
 const RENEW_MS = 15_000;
 
 const noticesQuery = queryOptions({
@@ -14,7 +13,10 @@ const noticesQuery = queryOptions({
   refetchInterval: RENEW_MS,
 });
 
-/** Returns the latest notifications, the number of unread ones, and functions that mark them as read. */
+/**
+ * Returns the latest notifications, the number of unread ones, whether there are older ones, and functions that mark
+ * them as read.
+ */
 export function useNotices() {
   const client = useQueryClient();
   const { data } = useQuery(noticesQuery);
@@ -31,7 +33,8 @@ export function useNotices() {
   });
   return {
     notices,
-    unread: notices.filter(({ read_at }) => read_at === null).length,
+    unread: notices.filter(isUnread).length,
+    hasMore: (data?.next_cursor ?? null) !== null,
     read: (id: string) => read.mutate(id),
     readAll: () => readAll.mutate(),
   };

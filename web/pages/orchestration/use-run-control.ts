@@ -21,6 +21,7 @@ export function useRunControl(executionId: string, onDone: () => void = () => {}
     onSuccess(run) {
       queryClient.setQueryData(runQuery(executionId).queryKey, run);
       void queryClient.invalidateQueries({ queryKey: ['runs'] });
+      void queryClient.invalidateQueries({ queryKey: ['notices'] });
       onDone();
     },
     onError(error, { action, reason }) {
