@@ -37,6 +37,11 @@ describe('the screens', () => {
   it('find runs by words, submitter, days and need, with all filters in the URL', async () => {
     await at.go('/orchestration');
     await lists('Fix the sum', 'Ask first', 'Add CSV export');
+    assert.equal(await row('Ask first').getByRole('progressbar').count(), 1);
+    assert.equal(await row('Fix the sum').getByRole('progressbar').count(), 0);
+    const widthOf = async (selector: string) =>
+      (await page.locator(selector).first().boundingBox())?.width ?? 0;
+    assert.ok((await widthOf('[data-run] a')) > (await widthOf('table')) * 0.35, 'the title has the width');
     await page.getByLabel('Search by title, ID or metadata').fill('a-4711');
     await lists('Add CSV export');
     await page.waitForURL('**/orchestration?text=a-4711');

@@ -38,7 +38,6 @@ export function RunTable({ rows, openId, selection }: TableProps) {
             <th className={classes['wide']}>Project</th>
             <th>Progress</th>
             <th className={classes['wide']}>Submitted</th>
-            <th className={classes['wide']}>Duration</th>
             <th className={classes['widest']}>Submitted by</th>
           </tr>
         </thead>
@@ -109,18 +108,10 @@ const Row = memo(function Row({
       <td className={classes['wide']}>{run.task_type}</td>
       <td className={classes['wide']}>{project}</td>
       <td className={classes['progress']}>
-        <ProgressLine
-          percent={run.progress.percent}
-          tone={toneOf(shownStateOf(run))}
-          label={`Progress of ${run.title}`}
-        />
-        <span className={classes['quiet']}>{progressText(run)}</span>
+        <Progress run={run} />
       </td>
       <td className={classes['wide']}>
         <RelativeTime at={run.created_at} />
-      </td>
-      <td className={classes['wide']}>
-        <RunDuration run={run} />
       </td>
       <td className={classes['widest']}>{actorName(run.created_by)}</td>
     </tr>
@@ -147,7 +138,26 @@ function SelectAll({ rows, ids, onChange }: NonNullable<Selection> & { rows: rea
   );
 }
 
-function RunDuration({ run }: { run: ListedRun }) {
-  if (run.duration_ms !== null) return <Duration ms={run.duration_ms} />;
-  return isTerminal(run.state) ? '–' : <Elapsed since={run.started_at ?? run.created_at} />;
+/** Shows how far an active run is, and how long an ended one took. */
+function Progress({ run }: { run: ListedRun }) {
+  if (isTerminal(run.state)) {
+    return (
+      <>
+        {run.duration_ms === null ? '–' : <Duration ms={run.duration_ms} />}
+        <span className={classes['quiet']}>{progressText(run)}</span>
+      </>
+    );
+  }
+  return (
+    <>
+      <ProgressLine
+        percent={run.progress.percent}
+        tone={toneOf(shownStateOf(run))}
+        label={`Progress of ${run.title}`}
+      />
+      <span className={classes['quiet']}>
+        {progressText(run)} · <Elapsed since={run.started_at ?? run.created_at} />
+      </span>
+    </>
+  );
 }

@@ -8,13 +8,11 @@ const GAP = 1;
 /** A bar with a single attempt must still be visible. */
 const MIN_BAR_HEIGHT = 3;
 
-/** The last 24 hours as one bar per hour, failures on top. */
+/** The last 24 hours as one bar per hour, failures on top. Nothing without attempts. */
 export function Sparkline({ stats: { hours, total, success_rate: rate } }: { stats: Stats }) {
   const most = Math.max(1, ...hours.map(({ succeeded, failed }) => succeeded + failed));
-  const label =
-    rate === null
-      ? 'No attempts in 24 hours'
-      : `${plural(total, 'attempt')} in 24 hours, ${percent(rate)} succeeded`;
+  if (rate === null) return null;
+  const label = `${plural(total, 'attempt')} in 24 hours, ${percent(rate)} succeeded`;
   return (
     <svg
       className={classes['line']}
