@@ -4,7 +4,15 @@ import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { RUN_ERROR_CODES, type TaskState } from '../../src/domain/tasks/task-states.ts';
 import { parseSearch, stringifySearch, parseList } from '../../web/routing/search.ts';
 import { browserName } from '../../web/format/browser.ts';
-import { formatDuration, formatRelativeTime, formatTimeAhead, formatUtc } from '../../web/format/time.ts';
+import {
+  formatClockTime,
+  formatDuration,
+  formatExactTime,
+  formatLocal,
+  formatRelativeTime,
+  formatTimeAhead,
+  formatUtc,
+} from '../../web/format/time.ts';
 import { asCurl } from '../../web/pages/orchestration/as-curl.ts';
 import {
   actorName,
@@ -49,6 +57,13 @@ describe('a time on a screen', () => {
     assert.equal(formatTimeAhead(now, now + 2 * HOUR), 'in 2 h');
     assert.equal(formatTimeAhead(now, now - 3 * MINUTE), 'now', 'a retry that is late is still to come');
     assert.equal(formatUtc('2026-01-31T12:00:00.007Z'), '2026-01-31 12:00:00.007 UTC');
+  });
+
+  it('is shown in the local time zone, with UTC in the tooltip', () => {
+    const iso = new Date(2026, 0, 31, 9, 5, 7).toISOString();
+    assert.equal(formatLocal(iso), '2026-01-31 09:05:07');
+    assert.equal(formatClockTime(iso), '09:05:07');
+    assert.equal(formatExactTime(iso), `2026-01-31 09:05:07 local time\n${formatUtc(iso)}`);
   });
 });
 

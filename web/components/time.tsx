@@ -1,4 +1,11 @@
-import { formatExactTime, formatDuration, formatRelativeTime, formatTimeAhead } from '../format/time.ts';
+import {
+  formatClockTime,
+  formatDuration,
+  formatExactTime,
+  formatLocal,
+  formatRelativeTime,
+  formatTimeAhead,
+} from '../format/time.ts';
 import { useNow } from './now.ts';
 
 /**
@@ -11,6 +18,15 @@ export function RelativeTime({ at, isAhead = false }: { at: string; isAhead?: bo
   return (
     <time dateTime={at} title={formatExactTime(at)}>
       {isAhead ? formatTimeAhead(now, time) : formatRelativeTime(now, Math.min(time, now))}
+    </time>
+  );
+}
+
+/** A moment as date and time, or as time alone, in the local time zone. The tooltip shows it in UTC, too. */
+export function Moment({ at, isClock = false }: { at: string; isClock?: boolean }) {
+  return (
+    <time dateTime={at} title={formatExactTime(at)}>
+      {isClock ? formatClockTime(at) : formatLocal(at)}
     </time>
   );
 }

@@ -3,7 +3,6 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 const days = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
 /** Returns `812 ms`, `1.4 s`, `2 min 3 s`, `3 h 5 min`, `2 d 4 h`. */
 export function formatDuration(milliseconds: number): string {
@@ -41,9 +40,30 @@ function formatDistance(delta: number, size: number, unit: string): string {
   return delta < 0 ? `${count} ${unit} ago` : `in ${count} ${unit}`;
 }
 
+/** Returns `2026-01-31 14:03:21` in the local time zone. */
+export function formatLocal(iso: string): string {
+  const at = new Date(iso);
+  const date = [
+    String(at.getFullYear()).padStart(4, '0'),
+    twoDigits(at.getMonth() + 1),
+    twoDigits(at.getDate()),
+  ];
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(twoDigits);
+  return `${date.join('-')} ${time.join(':')}`;
+}
+
+/** Returns `14:03:21` in the local time zone. */
+export function formatClockTime(iso: string): string {
+  return formatLocal(iso).slice(-8);
+}
+
 /** Returns the moment in the local time zone and, on a second line, in UTC to the millisecond. */
 export function formatExactTime(iso: string): string {
-  return `${local.format(new Date(iso))}\n${formatUtc(iso)}`;
+  return `${formatLocal(iso)} local time\n${formatUtc(iso)}`;
+}
+
+function twoDigits(part: number): string {
+  return String(part).padStart(2, '0');
 }
 
 /** Returns `2026-01-31 12:00:00.000 UTC`. */

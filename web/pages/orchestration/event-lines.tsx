@@ -2,8 +2,8 @@ import { Button, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { CallbackTrigger } from '../../../src/domain/tasks/callback.ts';
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
-import { formatClockTime } from '../../format/clock-time.ts';
-import { formatExactTime, formatDuration } from '../../format/time.ts';
+import { Moment } from '../../components/time.tsx';
+import { formatDuration } from '../../format/time.ts';
 import classes from './run-view.module.css';
 import { stateChangeText } from './words.ts';
 
@@ -20,7 +20,7 @@ export function EventLines({ events }: { events: readonly FeedEvent[] }) {
           .toReversed()
           .map((event) => (
             <li key={event.seq}>
-              <span title={formatExactTime(event.at)}>{formatClockTime(event.at)}</span>
+              <Moment at={event.at} isClock />
               <span>
                 <Text span size="xs" c="dimmed" mr={6}>
                   {event.seq}

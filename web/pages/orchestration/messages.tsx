@@ -1,7 +1,6 @@
 import { Text } from '@mantine/core';
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
-import { formatExactTime } from '../../format/time.ts';
-import { formatClockTime } from '../../format/clock-time.ts';
+import { Moment } from '../../components/time.tsx';
 import type { Run } from './queries.ts';
 import classes from './run-view.module.css';
 import { errorTitle } from './words.ts';
@@ -14,7 +13,7 @@ export function Messages({ messages }: { messages: readonly FeedEvent[] }) {
         const step = data['step'] as { name: string; agent: string } | undefined;
         return (
           <li key={seq}>
-            <span title={formatExactTime(at)}>{formatClockTime(at)}</span>
+            <Moment at={at} isClock />
             <span>
               <strong>{step?.agent ?? 'agent'}</strong> in {step?.name}: {data['text'] as string}
             </span>
@@ -32,7 +31,7 @@ export function Errors({ errors }: { errors: Run['errors'] }) {
     <ul className={classes['lines']}>
       {errors.map((error) => (
         <li key={`${error.at}${error.code}${error.step ?? ''}`}>
-          <span title={formatExactTime(error.at)}>{formatClockTime(error.at)}</span>
+          <Moment at={error.at} isClock />
           <span>
             <strong>{errorTitle(error.code)}</strong> <code>{error.code}</code>
             {error.step ? ` in ${error.step}` : ''}

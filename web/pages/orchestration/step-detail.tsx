@@ -1,5 +1,5 @@
 import { Stack, Text } from '@mantine/core';
-import { formatUtc } from '../../format/time.ts';
+import { Moment } from '../../components/time.tsx';
 import type { StatusWord } from '../../components/tones.ts';
 import type { Step } from './queries.ts';
 import classes from './timeline.module.css';
@@ -17,16 +17,21 @@ export function StepDetail({ step, status }: { step: Step; status: StatusWord })
       ) : null}
       {step.summary ? <Text size="sm">{step.summary}</Text> : null}
       <Text size="xs" c="dimmed">
-        {[status, ...factsOf(step)].join(' · ')}
+        {status} · agent {step.agent}
+        {step.started_at ? (
+          <>
+            {' '}
+            · started <Moment at={step.started_at} />
+          </>
+        ) : null}
+        {step.completed_at ? (
+          <>
+            {' '}
+            · ended <Moment at={step.completed_at} />
+          </>
+        ) : null}
+        {step.usage ? ` · ${usageText(step.usage)}` : ''}
       </Text>
     </Stack>
   );
-}
-
-function factsOf(step: Step): string[] {
-  const facts: string[] = [`agent ${step.agent}`];
-  if (step.started_at) facts.push(`started ${formatUtc(step.started_at)}`);
-  if (step.completed_at) facts.push(`ended ${formatUtc(step.completed_at)}`);
-  if (step.usage) facts.push(usageText(step.usage));
-  return facts;
 }

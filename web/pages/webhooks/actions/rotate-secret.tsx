@@ -2,7 +2,7 @@ import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap, api } from '../../../api/client.ts';
-import { formatExactTime } from '../../../format/time.ts';
+import { Moment } from '../../../components/time.tsx';
 import { CopyButton } from '../../../components/copy-button.tsx';
 import { errorMessage } from '../../../components/states.tsx';
 import { Callout } from '../parts/callout.tsx';
@@ -124,7 +124,7 @@ function NewSecret({
       </Group>
       {until ? (
         <Text size="sm">
-          Deliveries are also signed with the old secret until {formatExactTime(until).split('\n')[0]}.
+          Deliveries are also signed with the old secret until <Moment at={until} />.
         </Text>
       ) : null}
       <Group justify="flex-end">

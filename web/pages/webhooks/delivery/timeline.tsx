@@ -1,6 +1,6 @@
-import { formatDuration, formatUtc } from '../../../format/time.ts';
+import { formatDuration, formatExactTime, formatLocal } from '../../../format/time.ts';
 import { Dot } from '../../../components/status.tsx';
-import { RelativeTime } from '../../../components/time.tsx';
+import { Moment, RelativeTime } from '../../../components/time.tsx';
 import type { Tone } from '../../../components/tones.ts';
 import { comingAttempts, outcomeLabel } from '../parts/attempt-text.ts';
 import type { Attempt, DeliveryDetail } from '../parts/queries.ts';
@@ -38,8 +38,8 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
               {stop.title}
             </button>
           )}
-          <span className={classes['moment']} title={formatUtc(stop.at)}>
-            {index === 0 ? formatUtc(stop.at) : sinceBefore(entries[index - 1]?.at ?? stop.at, stop.at)}
+          <span className={classes['moment']} title={formatExactTime(stop.at)}>
+            {index === 0 ? formatLocal(stop.at) : sinceBefore(entries[index - 1]?.at ?? stop.at, stop.at)}
             {stop.detail ? ` · ${stop.detail}` : ''}
           </span>
         </li>
@@ -51,7 +51,7 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
           </span>
           <span className={classes['stop']}>next attempt</span>
           <span className={classes['moment']}>
-            <RelativeTime at={automatic} isAhead /> · {formatUtc(automatic).slice(11)}
+            <RelativeTime at={automatic} isAhead /> · <Moment at={automatic} isClock />
           </span>
         </li>
       ) : null}
@@ -62,7 +62,7 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
           </span>
           <span className={classes['stop']}>scheduled retry</span>
           <span className={classes['moment']}>
-            <RelativeTime at={scheduled} isAhead /> · {formatUtc(scheduled).slice(11)}
+            <RelativeTime at={scheduled} isAhead /> · <Moment at={scheduled} />
           </span>
         </li>
       ) : null}

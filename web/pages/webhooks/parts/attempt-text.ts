@@ -6,7 +6,7 @@ import {
   type DeliveryStatus,
 } from '../../../../src/domain/webhooks/delivery.ts';
 import type { WebhookStatus } from '../../../../src/domain/webhooks/webhook.ts';
-import { formatDuration } from '../../../format/time.ts';
+import { formatDuration, formatLocal } from '../../../format/time.ts';
 
 /** The fields that determine the summary of an attempt. */
 type Attempt = {
@@ -205,9 +205,7 @@ export function retryMessage(
   delivery: { attempts_count: number; scheduled_at: string | null },
 ): string {
   if (!at) return delivery.attempts_count > attempts ? '' : 'Attempt started.';
-  return delivery.scheduled_at
-    ? `Attempt scheduled for ${new Date(delivery.scheduled_at).toLocaleString()}.`
-    : '';
+  return delivery.scheduled_at ? `Attempt scheduled for ${formatLocal(delivery.scheduled_at)}.` : '';
 }
 
 /** A webhook that became inactive also skips deliveries that wait for a retry. Manual attempts are also made later. */

@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core';
-import { formatDuration } from '../../../format/time.ts';
+import { formatClockTime, formatDuration } from '../../../format/time.ts';
 import { Panel } from '../../../components/panel.tsx';
 import classes from './day-chart.module.css';
 import type { Stats } from './queries.ts';
@@ -12,8 +12,6 @@ const STEP = 26;
 const HEIGHT = 96;
 const MIN_BAR_HEIGHT = 3;
 const GRID_LINES = 2;
-
-const hourOf = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
 /** The last 24 hours: attempts by outcome as bars, the p95 response time as a line. */
 export function DayChart({ stats }: { stats: Stats }) {
@@ -72,7 +70,7 @@ export function DayChart({ stats }: { stats: Stats }) {
 function Bar({ hour, x, most }: { hour: Hour; x: number; most: number }) {
   const { from, succeeded, failed, p95_ms: p95 } = hour;
   const total = succeeded + failed;
-  const title = `From ${hourOf.format(new Date(from))}: ${succeeded} succeeded, ${failed} failed${p95 === null ? '' : `, p95 response time ${formatDuration(p95)}`}`;
+  const title = `From ${formatClockTime(from).slice(0, 5)}: ${succeeded} succeeded, ${failed} failed${p95 === null ? '' : `, p95 response time ${formatDuration(p95)}`}`;
   const height = total === 0 ? 0 : Math.max(MIN_BAR_HEIGHT, (total / most) * HEIGHT);
   const part = failed === 0 ? 0 : Math.max(MIN_BAR_HEIGHT / 2, (failed / total) * height);
   return (
@@ -114,7 +112,7 @@ function Legend({ hours, most, slowest }: { hours: readonly Hour[]; most: number
   const [first] = hours;
   return (
     <div className={classes['legend']}>
-      <span>{first ? hourOf.format(new Date(first.from)) : ''}</span>
+      <span>{first ? formatClockTime(first.from).slice(0, 5) : ''}</span>
       <span className={classes['end']}>now</span>
       <span className={classes['keys']}>
         <span>
