@@ -7,6 +7,7 @@ import { eventAsCurl } from '../../web/pages/webhooks/log/example.ts';
 import {
   comingAttempts,
   describeDelivery,
+  failureExcerpt,
   lastFailure,
   outcomeText,
   remedyFor,
@@ -37,6 +38,29 @@ function delivery(fields: Partial<Delivery>): Delivery {
 }
 
 const RETURNED_503 = 'The endpoint returned 503 Service Unavailable after 1.0 s. Check the endpoint’s logs.';
+
+describe('the excerpt of a failed response', () => {
+  const excerpt = (body: string | null, failure: string | null = 'status') =>
+    failureExcerpt({ failure, response: { body } });
+
+  it('is the beginning of its text, on one line', () => {
+    assert.equal(excerpt('{\n  "error": "busy"\n}'), '{ "error": "busy" }');
+    assert.equal(excerpt('x'.repeat(300)), `${'x'.repeat(200)}…`);
+  });
+
+  it('has no tags of an error page', () => {
+    const page = '<!doctype html><title>502</title><style>a { b: c }</style><h1>Bad  gateway</h1><p>nginx';
+    assert.equal(excerpt(page), 'Bad gateway nginx');
+  });
+
+  it('is missing without a failure, a response or a text', () => {
+    assert.equal(excerpt('fine', null), null);
+    assert.equal(excerpt(null), null);
+    assert.equal(excerpt(' <p></p> '), null);
+    assert.equal(failureExcerpt(undefined), null);
+    assert.equal(failureExcerpt({ failure: 'timeout', response: null }), null);
+  });
+});
 
 describe('a skipped delivery in words', () => {
   it('says whether it was never sent, not sent automatically, or not retried, and why', () => {

@@ -302,7 +302,16 @@ describe('the webhook screens', function () {
     await failed.getByRole('link').click();
     await panel().getByText('The endpoint returned 503 Service Unavailable').waitFor();
     await panel().getByText('5 automatic retries are left.').waitFor();
-    await panel().getByText('"busy"').waitFor();
+    await panel().getByText('{"error":"busy"}', { exact: true }).waitFor();
+    await panel().getByText('"busy"', { exact: true }).waitFor();
+    const sides = panel().getByRole('region', { name: /^(Request|Response)$/ });
+    assert.equal(await sides.first().getAttribute('aria-label'), 'Response');
+    assert.equal(await panel().getByText('content-type').first().isVisible(), false);
+    await panel()
+      .getByText(/^\d+ headers?$/)
+      .first()
+      .click();
+    await panel().getByText('content-type').first().waitFor();
     assert.ok(new URL(page.url()).searchParams.get('delivery'));
     await assertAccessible(page, 'a delivery beside the log');
     await picture(page, 'delivery-beside-log');
@@ -336,7 +345,7 @@ describe('the webhook screens', function () {
     await page.waitForURL(/\/deliveries\/[0-9a-f-]{36}$/);
     await page.getByRole('heading', { name: 'issue.created delivery' }).waitFor();
     await page.getByRole('button', { name: 'attempt 1: 503' }).click();
-    await page.getByText('"busy"').waitFor();
+    await page.getByText('"busy"', { exact: true }).waitFor();
     await picture(page, 'delivery');
     await page.goBack();
     await panel().waitFor();

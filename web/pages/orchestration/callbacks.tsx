@@ -4,6 +4,7 @@ import { CALLBACK_ATTEMPTS } from '../../../src/domain/common/retry-schedules.ts
 import { api, unwrap, type Schemas } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
 import { IconRefresh } from '../../components/icons.tsx';
+import { Headers } from '../../components/headers.tsx';
 import { BodyView } from '../../components/json-view.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { useNow } from '../../components/now.ts';
@@ -124,24 +125,39 @@ function attemptName({ attempt, trigger }: Attempt): string {
   return trigger === 'manual' ? `Manual attempt ${attempt}` : `Attempt ${attempt} of ${CALLBACK_ATTEMPTS}`;
 }
 
+/** The response of a failed attempt comes first, because it shows the cause. */
 function AttemptDetail({ attempt }: { attempt: Attempt }) {
+  const request = <AttemptRequest key="request" attempt={attempt} />;
+  const response = <AttemptResponse key="response" attempt={attempt} />;
   return (
     <Stack gap="xs">
       {attempt.message ? <Text size="sm">{attempt.message}</Text> : null}
+      {attempt.failure === null ? [request, response] : [response, request]}
+    </Stack>
+  );
+}
+
+function AttemptRequest({ attempt }: { attempt: Attempt }) {
+  return (
+    <>
       <Text size="sm" fw={600}>
         Request: POST {attempt.url}
       </Text>
-      <BodyView text={JSON.stringify(attempt.request_headers)} label="request headers" />
+      <Headers headers={attempt.request_headers} />
       <BodyView text={attempt.request_body} label="request body" />
-      {attempt.response_status === null ? null : (
-        <>
-          <Text size="sm" fw={600}>
-            Response: {attempt.response_status}
-          </Text>
-          <BodyView text={JSON.stringify(attempt.response_headers ?? {})} label="response headers" />
-          {attempt.response_body ? <BodyView text={attempt.response_body} label="response body" /> : null}
-        </>
-      )}
-    </Stack>
+    </>
+  );
+}
+
+function AttemptResponse({ attempt: { response_status: status, ...attempt } }: { attempt: Attempt }) {
+  if (status === null) return null;
+  return (
+    <>
+      <Text size="sm" fw={600}>
+        Response: {status}
+      </Text>
+      <Headers headers={attempt.response_headers ?? {}} />
+      {attempt.response_body ? <BodyView text={attempt.response_body} label="response body" /> : null}
+    </>
   );
 }

@@ -6,11 +6,12 @@ import { Status } from '../../../components/status.tsx';
 import { TextLink } from '../../../components/text-link.tsx';
 import { toneOf } from '../../../components/tones.ts';
 import { useActivation } from '../actions/use-activation.ts';
-import { describeDelivery, remedyFor } from '../parts/attempt-text.ts';
+import { describeDelivery, failureExcerpt, remedyFor } from '../parts/attempt-text.ts';
 import { Callout } from '../parts/callout.tsx';
 import { Exchange } from '../parts/exchange.tsx';
 import type { DeliveryDetail, Webhook } from '../parts/queries.ts';
 import { Timings } from '../parts/timings.tsx';
+import classes from './delivery.module.css';
 import { RetryButtons } from './retry-buttons.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -28,6 +29,7 @@ export function DeliveryView({
   const [selectedNumber, setSelectedNumber] = useState<number | null>(null);
   const { attempts } = delivery;
   // The latest attempt by default.
+  const excerpt = failureExcerpt(attempts.at(-1));
   const attempt = attempts.find(({ number }) => number === selectedNumber) ?? attempts.at(-1);
   return (
     <Stack gap="md" data-delivery-view={delivery.id}>
@@ -46,6 +48,7 @@ export function DeliveryView({
       <Callout tone={toneOf(delivery.status)} title="What happened">
         {describeDelivery(delivery, webhook && webhook.status)}{' '}
         {webhook && canChange ? <Remedy delivery={delivery} webhook={webhook} /> : null}
+        {excerpt === null ? null : <code className={classes['excerpt']}>{excerpt}</code>}
       </Callout>
       {canChange ? <RetryButtons delivery={delivery} webhook={webhook} /> : null}
       <Timeline delivery={delivery} chosen={attempt?.number} onChoose={setSelectedNumber} />

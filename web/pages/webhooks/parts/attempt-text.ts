@@ -122,6 +122,24 @@ export function describeAttempt({ response, failure, message, response_ms: ms }:
   return sentence(ms === null ? what : `${what.replace(/\.$/, '')} (after ${formatDuration(ms)})`);
 }
 
+/** Length of the part of a response that a summary shows, in characters. */
+const EXCERPT_LENGTH = 200;
+
+/** Returns the beginning of the response of a failed attempt, without the tags of an HTML page; null if there is none. */
+export function failureExcerpt(
+  attempt: { failure: string | null; response: { body: string | null } | null } | undefined,
+): string | null {
+  const body = attempt?.response?.body;
+  if (!body || attempt.failure === null) return null;
+  const isPage = body.trimStart().startsWith('<');
+  const content = isPage
+    ? body.replaceAll(/<(script|style|title)\b.*?<\/\1\s*>/gis, ' ').replaceAll(/<[^>]*>/g, ' ')
+    : body;
+  const text = content.replaceAll(/\s+/g, ' ').trim();
+  if (text === '') return null;
+  return text.length > EXCERPT_LENGTH ? `${text.slice(0, EXCERPT_LENGTH).trimEnd()}…` : text;
+}
+
 function sentence(text: string): string {
   const first = text.charAt(0).toUpperCase() + text.slice(1);
   return first.endsWith('.') ? first : `${first}.`;

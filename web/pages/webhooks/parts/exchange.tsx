@@ -1,26 +1,27 @@
 import { Box, Group, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { CopyButton } from '../../../components/copy-button.tsx';
+import { Headers } from '../../../components/headers.tsx';
 import { BodyView } from '../../../components/json-view.tsx';
 import { statusLine } from './attempt-text.ts';
 import { asCurl } from './curl.ts';
 import classes from './exchange.module.css';
-import { plural } from './health.ts';
 import type { Attempt } from './queries.ts';
 
-/** Request and response side by side. */
+/** Request and response side by side. The response of a failed attempt comes first, because it shows the cause. */
 export function Exchange({ attempt }: { attempt: Attempt }) {
+  const request = <RequestSide key="request" request={attempt.request} />;
+  const response = <ResponseSide key="response" attempt={attempt} />;
   return (
     <div className={classes['sides']}>
-      <RequestSide request={attempt.request} />
-      <ResponseSide attempt={attempt} />
+      {attempt.failure === null ? [request, response] : [response, request]}
     </div>
   );
 }
 
 type RequestProps = { request: Attempt['request']; name?: string; children?: ReactNode };
 
-/** Shows a request. `children` replace its body. */
+/** Shows a request. `children` replace its body: of a request that is not sent yet, whose headers are shown, too. */
 export function RequestSide({ request, name = 'Request', children }: RequestProps) {
   return (
     <Side
@@ -28,6 +29,7 @@ export function RequestSide({ request, name = 'Request', children }: RequestProp
       line={`POST ${request.url}`}
       actions={<CopyButton value={asCurl(request)} label="Copy as curl" />}
       headers={request.headers}
+      areHeadersOpen={children !== undefined}
     >
       {children ??
         (request.body === null ? (
@@ -76,11 +78,11 @@ type SideProps = {
   line: string;
   actions?: ReactNode;
   headers?: Record<string, string>;
+  areHeadersOpen?: boolean;
   children: ReactNode;
 };
 
-function Side({ title, line, actions, headers = {}, children }: SideProps) {
-  const names = Object.keys(headers);
+function Side({ title, line, actions, headers = {}, areHeadersOpen = false, children }: SideProps) {
   return (
     <Box component="section" className={classes['side']} aria-label={title}>
       <Group justify="space-between" wrap="nowrap" mb={4}>
@@ -90,19 +92,7 @@ function Side({ title, line, actions, headers = {}, children }: SideProps) {
         {actions}
       </Group>
       <p className={classes['line']}>{line}</p>
-      {names.length > 0 ? (
-        <details className={classes['headers']} open>
-          <summary>{plural(names.length, 'header')}</summary>
-          <dl>
-            {names.map((name) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{headers[name]}</dd>
-              </div>
-            ))}
-          </dl>
-        </details>
-      ) : null}
+      <Headers headers={headers} isOpen={areHeadersOpen} />
       {children}
     </Box>
   );
