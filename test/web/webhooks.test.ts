@@ -266,6 +266,18 @@ describe('the webhook screens', function () {
     await assertAccessible(page, 'a failed test');
   });
 
+  it('show a sample and the schema of each event of a webhook', async () => {
+    const id = await webhook({ events: [{ event: 'sprint.started' }] });
+    await at.go(`${LIST}/${id}`);
+    await page.getByRole('button', { name: 'sprint.started' }).click();
+    const dialog = page.getByRole('dialog', { name: 'sprint.started' });
+    await dialog.getByRole('region', { name: 'sample' }).getByText('"Sprint 9"').waitFor();
+    await dialog.getByRole('region', { name: 'schema' }).getByText('$schema').waitFor();
+    await assertAccessible(page, 'the sample and the schema of an event', DIALOG);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
   it('show the key and title of the event of a delivery first, and its ids last', async () => {
     const filters = [{ field: 'priority', values: ['Highest'] }];
     const id = await webhook({ events: [{ event: 'issue.created', filters }], secret: 'quiet' });

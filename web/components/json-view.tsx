@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { CopyButton } from './copy-button.tsx';
 import classes from './json-view.module.css';
 
-/** Levels that are expanded initially. */
+/** Levels that are expanded initially, unless a view sets another number. */
 const EXPANDED_LEVELS = 2;
 /** Longer lists and objects are collapsed initially at every level. */
 const MAX_EXPANDED_ROWS = 40;
@@ -13,10 +13,12 @@ type JsonProps = {
   /** The text to copy, if it came from outside and must stay unchanged. */
   raw?: string;
   label?: string;
+  /** Levels that are expanded initially. */
+  levels?: number;
 };
 
 /** Shows JSON with colours and collapsible levels. */
-export function JsonView({ value, raw, label = 'JSON' }: JsonProps) {
+export function JsonView({ value, raw, label = 'JSON', levels = EXPANDED_LEVELS }: JsonProps) {
   return (
     <Box className={classes['view']}>
       <Group className={classes['copy']}>
@@ -25,7 +27,7 @@ export function JsonView({ value, raw, label = 'JSON' }: JsonProps) {
       {/* A region that scrolls must be reachable without a mouse. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <div className={classes['text']} tabIndex={0} role="region" aria-label={label}>
-        <Value value={value} level={0} />
+        <Value value={value} level={EXPANDED_LEVELS - levels} />
       </div>
     </Box>
   );

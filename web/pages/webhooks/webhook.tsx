@@ -1,7 +1,8 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
+import type { EventKind } from '../../../src/domain/webhooks/event-kinds.ts';
 import { useSession } from '../../api/session.ts';
 import { Id } from '../../components/id.tsx';
 import { Page } from '../../components/page.tsx';
@@ -22,6 +23,8 @@ import { withChange } from './search.ts';
 import { DeliveryLog } from './log/delivery-log.tsx';
 import { WebhookActions, type OpenDialog } from './webhook-actions.tsx';
 import classes from './webhook.module.css';
+
+const EventDialog = lazy(async () => ({ default: (await import('./event-dialog.tsx')).EventDialog }));
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
 
@@ -110,6 +113,7 @@ function WebhookParts({ webhook, stats, isLive }: PartsProps) {
 
 /** Shows the URL, the events and the signing of a webhook. */
 function WebhookDetails({ webhook }: { webhook: Webhook }) {
+  const [shown, setShown] = useState<EventKind | null>(null);
   return (
     <Group gap="xs" mb="md" className={classes['facts']}>
       <code className={classes['url']}>{webhook.url}</code>
@@ -120,11 +124,20 @@ function WebhookDetails({ webhook }: { webhook: Webhook }) {
       <ul className={classes['events']} aria-label="Events">
         {webhook.events.map(({ event, filters }) => (
           <li key={event}>
-            <code>{event}</code>
+            <button
+              type="button"
+              className={classes['event']}
+              aria-haspopup="dialog"
+              title="Show sample and schema"
+              onClick={() => setShown(event)}
+            >
+              <code>{event}</code>
+            </button>
             {filters.length > 0 ? ` if ${filters.map(filterSentence).join(' and ')}` : null}
           </li>
         ))}
       </ul>
+      <Suspense>{shown ? <EventDialog event={shown} onClose={() => setShown(null)} /> : null}</Suspense>
     </Group>
   );
 }
