@@ -11,6 +11,7 @@ export function describeWebhook(webhook: Webhook, stats?: Stats): string {
   const head = fields([
     ['Webhook', webhook.id],
     ['Name', webhook.name],
+    ['Description', webhook.description],
     ['URL', webhook.url],
     ['Listening', webhook.listening ? 'deliveries go to `baton listen`, which forwards them' : null],
     ['Status', statusCell(status)],

@@ -17,6 +17,7 @@ const MAX_CONCURRENT = 8;
 
 type ChangeOptions = EventOptions & {
   name?: string;
+  description?: string;
   to?: string;
   includeSecretHeader?: boolean;
   allowSecretOverHttp?: true;
@@ -54,6 +55,7 @@ function addCreate(webhook: Command): void {
     .description('Create a webhook with a generated secret, which is shown once')
     .requiredOption('--name <text>', 'name of the webhook')
     .requiredOption('--to <address>', 'https or http address of the endpoint')
+    .option('--description <text>', 'what the webhook is for')
     .option('--secret-file <path>', 'use the secret in this file, - for stdin')
     .option('--no-secret', 'create without a secret: deliveries are not signed')
     .option('--include-secret-header', 'send the secret itself as X-Webhook-Secret')
@@ -122,6 +124,7 @@ function addEdit(webhook: Command): void {
     .description('Change a webhook, effective from the next attempt')
     .option('--name <text>', 'name of the webhook')
     .option('--to <address>', 'address of the endpoint')
+    .option('--description <text>', 'what the webhook is for; empty: no description')
     .option('--include-secret-header', 'send the secret itself as X-Webhook-Secret')
     .option('--no-include-secret-header')
     .option(
@@ -168,6 +171,7 @@ function fieldsOf(options: ChangeOptions): Record<string, string | boolean | und
   if (options.active && options.inactive) throw usageError('Use either --active or --inactive');
   return {
     name: options.name,
+    description: options.description,
     url: options.to,
     include_secret_header: options.includeSecretHeader,
     allow_secret_over_http: options.allowSecretOverHttp,

@@ -49,13 +49,14 @@ function contentOfKey({ name, scopes, expires_at }: Key, project: string): Conte
 }
 
 function contentOfWebhook(webhook: Webhook): Content['webhooks'][number] {
-  const { name, url, events } = webhook;
+  const { name, description, url, events } = webhook;
   const defaults = fieldsOfWanted({ name, url, events: [] });
   const flags = (['active', 'include_secret_header', 'standard_webhooks', 'has_secret'] as const).filter(
     (field) => webhook[field] !== defaults[field],
   );
   return {
     name,
+    ...(description === null ? {} : { description }),
     url,
     events: EVENT_KINDS.flatMap((kind) => events.filter(({ event }) => event === kind)).map(
       ({ event, filters }) => (filters.length === 0 ? { event } : { event, filters }),

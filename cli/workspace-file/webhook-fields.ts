@@ -5,6 +5,7 @@ import type { WantedWebhook } from './schema.ts';
 
 /** The fields of a webhook that a file describes, with all defaults. */
 export type WebhookFields = {
+  description: string | null;
   url: string;
   events: Webhook['events'];
   active: boolean;
@@ -16,8 +17,9 @@ export type WebhookFields = {
 /** Returns the fields that a webhook of a file will have. */
 export function fieldsOfWanted(wanted: WantedWebhook): WebhookFields {
   const { url, events, active = true, has_secret = true } = wanted;
+  const description = wanted.description || null;
   const { include_secret_header = false, standard_webhooks = false } = wanted;
-  return { url, events, active, include_secret_header, standard_webhooks, has_secret };
+  return { description, url, events, active, include_secret_header, standard_webhooks, has_secret };
 }
 
 /** Returns how two states of a webhook differ, without the secret. `before` is null for a new webhook. */
@@ -32,7 +34,11 @@ export function fieldChanges(before: WebhookFields | null, after: WebhookFields)
     }));
   const url =
     before?.url === after.url ? [] : [{ field: 'url', before: before?.url ?? null, after: after.url }];
-  return [...url, ...eventChanges(before?.events ?? [], after.events), ...flags];
+  const description =
+    (before?.description ?? null) === after.description
+      ? []
+      : [{ field: 'description', before: before?.description ?? null, after: after.description ?? 'none' }];
+  return [...description, ...url, ...eventChanges(before?.events ?? [], after.events), ...flags];
 }
 
 /** Returns a row for each kind whose subscription differs. The order of kinds, filters and values does not matter. */

@@ -54,6 +54,7 @@ describe('webhooks', () => {
       assert.match(received.headers.get('location') ?? '', new RegExp(`/api/v1/webhooks/${id}$`));
       assert.deepEqual(rest, {
         name: 'Chat',
+        description: null,
         url: URL_OF_HOOK,
         method: 'POST',
         content_type: 'application/json',
@@ -158,6 +159,12 @@ describe('webhooks', () => {
       });
       assert.ok(received.json.updated_at > before.updated_at);
       assert.deepEqual((await edit(before.id, {})).json, received.json, 'an empty change has no effect');
+      for (const [description, stored] of [
+        ['For billing', 'For billing'],
+        ['', null],
+      ]) {
+        assert.equal((await edit(before.id, { description })).json.description, stored);
+      }
     });
 
     it('sets, replaces and removes the secret', async () => {

@@ -53,6 +53,7 @@ const key = (name: string, more: object = {}) => ({
 const webhook = (name: string, more: Partial<WorkspaceState['webhooks'][number]> = {}) => ({
   id: `w-${name}`,
   name,
+  description: null,
   url: 'https://example.com/hook',
   method: 'POST' as const,
   content_type: 'application/json' as const,
@@ -399,6 +400,20 @@ webhooks:
     filters: [{ field: status, changed_to: Done }, { field: type, values: [Task, Bug] }]
 `;
       assert.deepEqual(planOf(text, { webhooks: [webhook('A', { events })] }).changes, []);
+    });
+
+    it('show and send a new, a changed and a removed description', () => {
+      const table: [string, string | null, string | null][] = [
+        ['description: For CI', null, 'For CI'],
+        ['description: For CI', 'For billing', 'For CI'],
+        ['', 'For billing', null],
+      ];
+      for (const [lines, before, after] of table) {
+        const change = edit(lines, { description: before }).changes[0];
+        assert.deepEqual(change?.request.body, { description: after });
+        assert.deepEqual(change?.fields, [{ field: 'description', before, after: after ?? 'none' }]);
+      }
+      assert.deepEqual(edit("description: ''").changes, []);
     });
 
     it('send only what changes, so that a disabled webhook stays disabled', () => {

@@ -119,6 +119,7 @@ describe('a webhook that is shown', () => {
     assert.deepEqual(presentWebhook(WEBHOOK, AT), {
       id: 'w',
       name: 'First',
+      description: null,
       url: 'https://example.com/',
       method: 'POST',
       content_type: 'application/json',

@@ -13,6 +13,7 @@ describe('a webhook to create', () => {
   it('has a name, an address and events; all else is optional', () => {
     assert.deepEqual(found({}), []);
     const all = {
+      description: 'Tells billing',
       method: 'POST',
       content_type: 'application/json',
       include_secret_header: true,
@@ -23,6 +24,8 @@ describe('a webhook to create', () => {
     };
     assert.deepEqual(found(all), []);
     assert.deepEqual(foundIn(webhookPlan, {}), ['/name required', '/url required', '/events required']);
+    assert.deepEqual(found({ description: null }), []);
+    assert.deepEqual(found({ description: 'x'.repeat(1_001) }), ['/description too_long']);
     assert.deepEqual(found({ other: 1 }), ['/other unknown_member']);
   });
 

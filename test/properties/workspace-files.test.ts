@@ -43,6 +43,7 @@ const key = fc.record({
   expires_at: fc.constantFrom(null, '2027-01-01T00:00:00.000Z'),
 });
 const webhook = fc.record({
+  description: fc.option(name),
   events,
   active: fc.boolean(),
   listening: fc.boolean(),

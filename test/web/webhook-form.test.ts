@@ -38,6 +38,7 @@ describe('the webhook form', () => {
     await fill();
     await page.getByLabel('URL').press('Enter');
     await page.getByLabel('Name').fill('Billing');
+    await page.getByLabel('Description').fill('Tells billing');
     await page.getByLabel('Name').press('Enter');
     await page.getByRole('checkbox', { name: 'issue.updated' }).press('Enter');
     const filters = page.getByRole('group', { name: 'Filters of issue.updated' });
@@ -59,6 +60,7 @@ describe('the webhook form', () => {
     await filters.getByLabel('Value').nth(1).fill('Last');
     await page.keyboard.press('Control+Enter');
     await page.getByRole('heading', { name: 'Billing' }).waitFor();
+    await page.getByText('Tells billing').waitFor();
     const [created] = await webhooks();
     assert.deepEqual(created?.events[0]?.filters, [
       { field: 'status', changed_to: 'Shipped' },

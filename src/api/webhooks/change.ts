@@ -31,7 +31,8 @@ export function resolveChange(
     throw new Problem('validation_failed', errors.map(({ message }) => message).join(' '), { errors });
   }
   const { method: _method, content_type: _type, allow_secret_over_http: _consent, ...fields } = edit;
-  const { secret: given, ...change } = fields;
+  const { secret: given, description, ...others } = fields;
+  const change = { ...others, ...(description === undefined ? {} : { description: description || null }) };
   if (given === undefined) return change;
   return {
     ...change,

@@ -91,10 +91,11 @@ function create(deps: Dependencies): Route {
       const id = claim ? idOfClaim(claim) : randomUUIDv7();
       const options = { include_secret_header: false, standard_webhooks: false };
       const empty = { id, url: '', secret: null, listening_until: null, ...options };
-      const { secret = null } = resolveChange(deps, empty, body);
+      const { secret = null, description = null } = resolveChange(deps, empty, body);
       const { name, url, events, active = true } = body;
       const { include_secret_header = false, standard_webhooks = false } = body;
-      const webhook = { id, name, url, events, active, secret, include_secret_header, standard_webhooks };
+      const fields = { name, description, url, events, active, secret };
+      const webhook = { id, ...fields, include_secret_header, standard_webhooks };
       const most = deps.webhooksPerWorkspace;
       const row = await createWebhook(deps.database, { workspaceId, actor, now, webhook, most });
       if (row === 'full') {

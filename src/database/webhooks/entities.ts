@@ -13,6 +13,7 @@ export const Webhook = defineEntity({
     id: p.uuid().primary(),
     workspace_id: p.uuid(),
     name: p.text(),
+    description: p.text().nullable(),
     url: p.text(),
     events: p.json<Subscription[]>(),
     /** Sealed; null for a webhook that does not sign. */

@@ -16,6 +16,7 @@ export type WebhookRow = InferEntity<typeof Webhook>;
 export type NewWebhook = {
   id: string;
   name: string;
+  description?: string | null;
   url: string;
   events: Subscription[];
   secret: string | null;
@@ -33,6 +34,7 @@ export type WebhookChange = {
 
 const CHANGEABLE_FIELDS = [
   'name',
+  'description',
   'url',
   'events',
   'secret',
@@ -89,6 +91,7 @@ export async function createWebhook(
     if ((await em.count(Webhook, { workspace_id: workspaceId, deleted_at: null })) >= most) return 'full';
     const row = em.create(Webhook, {
       ...webhook,
+      description: webhook.description ?? null,
       workspace_id: workspaceId,
       previous_secret: null,
       previous_secret_until: null,

@@ -64,6 +64,8 @@ export const MAX_EVENT_ERRORS = 100;
 export const MAX_EVENT_ID_LENGTH = 255;
 /** Length of a webhook name, in characters. */
 export const MAX_WEBHOOK_NAME_LENGTH = 200;
+/** Length of the description of a webhook, in characters. */
+export const MAX_WEBHOOK_DESCRIPTION_LENGTH = 1_000;
 /** Length of a webhook secret, in characters. */
 export const MAX_SECRET_LENGTH = 256;
 /** Filters per subscribed event kind, and values per filter. */

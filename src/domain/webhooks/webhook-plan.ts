@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { urlProblem } from '../common/callback-url.ts';
-import { MAX_SECRET_LENGTH, MAX_URL_LENGTH, MAX_WEBHOOK_NAME_LENGTH } from '../common/limits.ts';
+import {
+  MAX_SECRET_LENGTH,
+  MAX_URL_LENGTH,
+  MAX_WEBHOOK_DESCRIPTION_LENGTH,
+  MAX_WEBHOOK_NAME_LENGTH,
+} from '../common/limits.ts';
 import { fieldProblem, text } from '../common/schema-parts.ts';
 import { subscriptions } from './webhook-filters.ts';
 
@@ -30,6 +35,10 @@ export const secret = text({ least: 1, most: MAX_SECRET_LENGTH })
 
 const plan = {
   name: text({ least: 1, most: MAX_WEBHOOK_NAME_LENGTH }),
+  description: text({ most: MAX_WEBHOOK_DESCRIPTION_LENGTH })
+    .nullable()
+    .optional()
+    .describe('What the webhook is for. Null or an empty text: no description'),
   url,
   method: z.literal('POST').optional(),
   content_type: z.literal('application/json').optional(),

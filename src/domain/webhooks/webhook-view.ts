@@ -22,6 +22,7 @@ export const webhookView = z
   .strictObject({
     id: uuidOut,
     name: z.string(),
+    description: z.string().nullable(),
     url: z.string(),
     method: z.literal('POST'),
     content_type: z.literal('application/json'),
@@ -47,6 +48,7 @@ export const webhookView = z
 export type StoredWebhook = {
   id: string;
   name: string;
+  description?: string | null | undefined;
   url: string;
   events: Subscription[];
   secret?: string | null | undefined;
@@ -69,6 +71,7 @@ export function presentWebhook(row: StoredWebhook, now: Date) {
   return {
     id: row.id,
     name: row.name,
+    description: row.description ?? null,
     url: row.url,
     method: 'POST',
     content_type: 'application/json',

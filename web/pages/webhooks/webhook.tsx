@@ -116,6 +116,11 @@ function WebhookDetails({ webhook }: { webhook: Webhook }) {
   const [shown, setShown] = useState<EventKind | null>(null);
   return (
     <Group gap="xs" mb="md" className={classes['facts']}>
+      {webhook.description === null ? null : (
+        <Text size="sm" className={classes['description'] ?? ''}>
+          {webhook.description}
+        </Text>
+      )}
       <code className={classes['url']}>{webhook.url}</code>
       <Id value={webhook.id} label="webhook ID" />
       <Text span size="sm" c="dimmed">

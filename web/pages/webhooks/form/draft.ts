@@ -25,6 +25,7 @@ export type SecretMode = 'keep' | 'generate' | 'paste' | 'none';
 /** A webhook in the form. */
 export type Draft = {
   name: string;
+  description: string;
   url: string;
   /** The subscribed kinds with their filters. */
   events: Partial<Record<EventKind, DraftFilter[]>>;
@@ -51,6 +52,7 @@ export function draftOf(webhook?: Webhook): Draft {
     return {
       ...common,
       name: '',
+      description: '',
       url: '',
       events: {},
       secretMode: 'generate',
@@ -63,6 +65,7 @@ export function draftOf(webhook?: Webhook): Draft {
   return {
     ...common,
     name: webhook.name,
+    description: webhook.description ?? '',
     url: webhook.url,
     events: Object.fromEntries(subscriptions.map(({ event, filters }) => [event, filters.map(draftFilter)])),
     secretMode: 'keep',
@@ -133,6 +136,7 @@ export function bodyOf(draft: Draft, before: Webhook | undefined) {
   const secret = secretOf(draft);
   return {
     name: draft.name.trim() === '' ? nameFrom(draft.url) : draft.name,
+    description: draft.description.trim() || null,
     url: draft.url.trim(),
     events: subscriptionsOf(draft),
     ...(secret === undefined || (!before && secret === null) ? {} : { secret }),

@@ -1,5 +1,9 @@
-import { Stack, Text, TextInput } from '@mantine/core';
-import { MAX_URL_LENGTH, MAX_WEBHOOK_NAME_LENGTH } from '../../../../src/domain/common/limits.ts';
+import { Stack, Text, Textarea, TextInput } from '@mantine/core';
+import {
+  MAX_URL_LENGTH,
+  MAX_WEBHOOK_DESCRIPTION_LENGTH,
+  MAX_WEBHOOK_NAME_LENGTH,
+} from '../../../../src/domain/common/limits.ts';
 import type { FormErrors } from '../../../forms/validate.ts';
 import { Panel } from '../../../components/panel.tsx';
 import { nameFrom, type Draft } from './draft.ts';
@@ -46,6 +50,18 @@ export function Endpoint({ draft, errors, change }: PartProps) {
           value={draft.name}
           error={draft.name === '' && draft.url === '' ? undefined : errors['name']}
           onChange={(event) => change({ name: event.currentTarget.value })}
+        />
+        <Textarea
+          label="Description"
+          description="What the webhook is for"
+          name="description"
+          autosize
+          minRows={1}
+          maxRows={6}
+          maxLength={MAX_WEBHOOK_DESCRIPTION_LENGTH}
+          value={draft.description}
+          error={errors['description']}
+          onChange={(event) => change({ description: event.currentTarget.value })}
         />
       </Stack>
     </Panel>
