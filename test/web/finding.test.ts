@@ -66,6 +66,9 @@ describe('the screens', () => {
     await lists('Ask first');
     await assertAccessible(page, 'a filtered list');
     await assertFitsPhone(page);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await eventually('the title has the width of a phone', async () => (await widthOf('[data-run] a')) > 250);
+    await page.setViewportSize({ width: 1280, height: 900 });
     await picture(page, 'runs-filtered');
   });
 

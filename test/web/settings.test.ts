@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { MAX_PAGE } from '../../src/domain/common/limits.ts';
+import { eventually } from '../support/eventually.ts';
 import { addPerson, storeKeys } from '../support/people.ts';
 import { PASSWORD, useWorld } from '../support/world.ts';
 import { assertAccessible, DIALOG, openScreens, picture, useScreens } from './screens.ts';
@@ -44,6 +45,14 @@ describe('the settings screens', () => {
     await page.getByText('It is shown only once').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByText('replaced', { exact: true }).waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const revoke = page.getByRole('button', { name: 'Revoke…' }).first();
+    await eventually('Revoke is on the screen of a phone', async () => {
+      const box = await revoke.boundingBox();
+      return box !== null && box.x >= 0 && box.x + box.width <= 390;
+    });
+    await assertAccessible(page, 'the keys on a phone');
+    await page.setViewportSize({ width: 1280, height: 900 });
     for (const status of [/CI.*replaced/, /CI.*active/]) {
       const valid = page.getByRole('row', { name: status });
       await valid.getByRole('button', { name: 'Revoke…' }).click();

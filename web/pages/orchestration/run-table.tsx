@@ -86,7 +86,7 @@ const Row = memo(function Row({
           </label>
         </td>
       )}
-      <td>
+      <td className={classes['state']}>
         <Status status={shownStateOf(run)} />
       </td>
       <td className={classes['task']}>
