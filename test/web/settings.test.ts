@@ -21,7 +21,8 @@ describe('the settings screens', () => {
     await dialog.getByLabel('Name').waitFor();
     opened.resolve();
     await page.unrouteAll({ behavior: 'wait' });
-    await dialog.getByRole('combobox', { name: 'Project' }).and(page.locator('[value="First"]')).waitFor();
+    const chosen = dialog.getByLabel('Project').locator('option:checked', { hasText: 'First' });
+    await chosen.waitFor({ state: 'attached' });
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByText('Must have at least 1 character.').waitFor();
     await assertAccessible(page, 'the form of a key', DIALOG);

@@ -13,6 +13,7 @@ describe('a sign-in in the browser', () => {
     await page.waitForURL('**/sign-in?to=*');
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     assert.equal(await page.getByText('Your session has ended').count(), 0);
+    await page.locator('[name=email]:focus').waitFor();
     await at.signIn();
     await page.waitForURL('**/orchestration?state=failed,escalated');
     await page.getByRole('heading', { name: 'Orchestration' }).waitFor();

@@ -29,7 +29,7 @@ describe('the webhook form', () => {
   };
   const fill = async () => {
     await at.go(`${LIST}/new`);
-    await page.getByLabel('URL').fill('https://api.acme.example/hooks');
+    await page.locator('[name=url]:focus').fill('https://api.acme.example/hooks');
     await page.getByRole('checkbox', { name: 'issue.updated' }).check();
   };
   const createButton = () => page.getByRole('button', { name: 'Create webhook', exact: true });

@@ -11,6 +11,7 @@ import { ErrorState } from '../../components/states.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { FormFooter } from '../../forms/form-footer.tsx';
 import { useApiForm } from '../../forms/use-api-form.ts';
+import { useFocus } from '../../forms/use-focus.ts';
 import classes from '../sign-in/sign-in.module.css';
 import { openIdSignInUrl } from '../sign-in/sign-in-options.ts';
 
@@ -73,6 +74,7 @@ function Accept({ invitation, token }: { invitation: Invitation; token: string }
 function AcceptForm({ token, isNew }: { token: string; isNew: boolean }) {
   const queryClient = useQueryClient();
   const router = useRouter();
+  const first = useFocus<HTMLInputElement>();
   const { form, problem, isSending, onSubmit } = useApiForm({
     initialValues: { name: '', password: '' },
     // An existing password may follow older rules.
@@ -89,8 +91,11 @@ function AcceptForm({ token, isNew }: { token: string; isNew: boolean }) {
   return (
     <form onSubmit={onSubmit} noValidate>
       <Stack gap="sm">
-        {isNew ? <TextInput label="Your name" autoComplete="name" {...form.getInputProps('name')} /> : null}
+        {isNew ? (
+          <TextInput ref={first} label="Your name" autoComplete="name" {...form.getInputProps('name')} />
+        ) : null}
         <PasswordInput
+          ref={isNew ? null : first}
           label="Password"
           description={
             isNew ? `At least ${MIN_PASSWORD_LENGTH} characters` : 'The password of your existing account'

@@ -3,8 +3,8 @@ import {
   Code,
   Group,
   Modal,
+  NativeSelect,
   SegmentedControl,
-  Select,
   SimpleGrid,
   Stack,
   Text,
@@ -149,11 +149,10 @@ function SubmitForm({ onChanged, onDone }: FormProps) {
           {...form.getInputProps('description')}
         />
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-          <Select
+          <NativeSelect
             label="Project"
             required
             data={projects.map(({ id, name }) => ({ value: id, label: name }))}
-            allowDeselect={false}
             {...form.getInputProps('project_id')}
           />
           <Stack gap={2}>

@@ -8,6 +8,7 @@ import { unwrap, api } from '../../api/client.ts';
 import { isSignedOut } from '../../api/problem.ts';
 import { Banner } from '../../components/banner.tsx';
 import { errorMessage } from '../../components/states.tsx';
+import { useFocus } from '../../forms/use-focus.ts';
 import { notifyTabs } from '../../routing/session-end.ts';
 import classes from './sign-in.module.css';
 import { pathAfterSignIn } from './path-after-sign-in.ts';
@@ -55,6 +56,7 @@ function PasswordForm({ path }: { path: string }) {
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const signIn = useSignIn(path);
+  const first = useFocus<HTMLInputElement>();
 
   function submit(event: SubmitEvent) {
     event.preventDefault();
@@ -65,6 +67,7 @@ function PasswordForm({ path }: { path: string }) {
     <form onSubmit={submit}>
       <Stack gap="sm">
         <TextInput
+          ref={first}
           label="E-mail address"
           type="email"
           name="email"

@@ -1,4 +1,4 @@
-import { Checkbox, Modal, Select, Stack, TextInput } from '@mantine/core';
+import { Checkbox, Modal, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { MAX_KEY_NAME_LENGTH } from '../../../../src/domain/common/limits.ts';
@@ -68,10 +68,9 @@ export function NewKey({ onClose }: { onClose: () => void }) {
             maxLength={MAX_KEY_NAME_LENGTH}
             {...form.getInputProps('name')}
           />
-          <Select
+          <NativeSelect
             label="Project"
             required
-            allowDeselect={false}
             data={projects.map(({ id, name }) => ({ value: id, label: name }))}
             {...form.getInputProps('project_id')}
           />
@@ -87,12 +86,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
               ))}
             </Stack>
           </Checkbox.Group>
-          <Select
-            label="Expiration"
-            allowDeselect={false}
-            data={LIFETIMES}
-            {...form.getInputProps('lifetime')}
-          />
+          <NativeSelect label="Expiration" data={LIFETIMES} {...form.getInputProps('lifetime')} />
           <FormFooter submitLabel="Create key" isSending={isSending} problem={problem} />
         </Stack>
       </form>

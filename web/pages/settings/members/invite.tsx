@@ -1,4 +1,4 @@
-import { Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Modal, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { INVITATION_MS } from '../../../../src/domain/common/limits.ts';
@@ -66,11 +66,12 @@ export function Invite({ onClose }: { onClose: () => void }) {
               data-autofocus
               {...form.getInputProps('email')}
             />
-            <Select
+            <NativeSelect
               label="Role"
-              allowDeselect={false}
-              data={rolesToInvite(me.role ?? 'viewer')}
-              renderOption={({ option: { value } }) => `${value} – ${ROLE_DESCRIPTIONS[value as Role]}`}
+              data={rolesToInvite(me.role ?? 'viewer').map((role) => ({
+                value: role,
+                label: `${role} – ${ROLE_DESCRIPTIONS[role]}`,
+              }))}
               {...form.getInputProps('role')}
             />
             <FormFooter submitLabel="Create invitation" isSending={isSending} problem={problem} />

@@ -4,21 +4,30 @@ import {
   MAX_WEBHOOK_DESCRIPTION_LENGTH,
   MAX_WEBHOOK_NAME_LENGTH,
 } from '../../../../src/domain/common/limits.ts';
+import { useFocus } from '../../../forms/use-focus.ts';
 import type { FormErrors } from '../../../forms/validate.ts';
 import { Panel } from '../../../components/panel.tsx';
 import { nameFrom, type Draft } from './draft.ts';
 import { checkUrl } from './url-check.ts';
 
-type PartProps = { draft: Draft; errors: FormErrors; change: (members: Partial<Draft>) => void };
+type PartProps = {
+  draft: Draft;
+  errors: FormErrors;
+  change: (members: Partial<Draft>) => void;
+  /** Whether the webhook does not exist yet. The first field then gets the focus. */
+  isNew: boolean;
+};
 
 /** The endpoint section of the form. Checks the URL while it is typed. */
-export function Endpoint({ draft, errors, change }: PartProps) {
+export function Endpoint({ draft, errors, change, isNew }: PartProps) {
+  const first = useFocus<HTMLInputElement>(isNew);
   const check = checkUrl(draft.url);
   const error = errors['url'] ?? (check.kind === 'wrong' ? check.text : undefined);
   return (
     <Panel title="Endpoint">
       <Stack gap="sm">
         <TextInput
+          ref={first}
           label="URL"
           description="Receives a POST request with a JSON body for each event"
           type="url"
@@ -30,7 +39,6 @@ export function Endpoint({ draft, errors, change }: PartProps) {
           maxLength={MAX_URL_LENGTH}
           value={draft.url}
           error={error}
-          data-autofocus
           onChange={(event) => change({ url: event.currentTarget.value })}
         />
         <div aria-live="polite">

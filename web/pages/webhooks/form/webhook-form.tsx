@@ -58,7 +58,7 @@ export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
       <UnsavedChanges isChanged={isDirty && !pending} />
       <div className={classes['columns']}>
         <div className={classes['parts']}>
-          <Endpoint draft={draft} errors={errors} change={change} />
+          <Endpoint draft={draft} errors={errors} change={change} isNew={webhook === undefined} />
           <EventTree events={draft.events} errors={errors} onChange={(events) => change({ events })} />
           <Signing draft={draft} errors={errors} webhook={webhook} change={change} />
           {webhook?.status === 'disabled' ? null : <ActiveSwitch draft={draft} change={change} />}
