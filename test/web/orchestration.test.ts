@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { recordCall } from '../../src/database/agents/agent-calls.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
+import { eventually } from '../support/eventually.ts';
 import { failCallback } from '../support/ended-run.ts';
 import { services } from '../support/services.ts';
 import { useWorld } from '../support/world.ts';
@@ -305,6 +306,27 @@ describe('the screen of a run', () => {
     await page.getByRole('link', { name: 'an earlier run' }).click();
     await page.waitForURL(`**/orchestration/${json.execution_id}`);
     await page.getByText('Reruns', { exact: true }).waitFor();
+  });
+
+  it('shows every attempt of a step, and can be zoomed to a step', async () => {
+    const { page } = at;
+    const rehearsal = { steps: 3, step_ms: 300, fail: { step: 2, times: 1 } };
+    const { json } = await world.submit({ title: 'Tries twice', metadata: { rehearsal } });
+    await world.reaches(json.execution_id, 'completed');
+    await at.go(`/orchestration/${json.execution_id}`);
+    const bars = (step: string) =>
+      page.getByRole('button', { name: new RegExp(`^${step}`) }).locator('[data-outcome]');
+    await eventually('there is a bar for each attempt', async () => (await bars('step-2').count()) === 2);
+    await page.getByRole('button', { name: /^step-2/ }).click();
+    const attempts = page.getByRole('list', { name: 'Attempts of step-2' }).getByRole('listitem');
+    await attempts.nth(1).waitFor();
+    assert.match((await attempts.allTextContents()).join(), /attempt 1 · failed .*attempt 2 · completed/);
+    await page.getByRole('button', { name: /^step-1/ }).click();
+    await page.getByRole('button', { name: 'Zoom to this step' }).first().click();
+    await bars('step-3').waitFor({ state: 'detached' });
+    await assertAccessible(page, 'a part of the time of a run');
+    await page.getByRole('button', { name: 'Whole run' }).click();
+    await bars('step-3').waitFor();
   });
 
   it('has its question in the bell, which can be answered there', async () => {

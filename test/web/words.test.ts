@@ -23,7 +23,7 @@ import {
   shownStatus,
   stateChangeText,
 } from '../../web/pages/orchestration/words.ts';
-import { shareOf, timelineOf } from '../../web/pages/orchestration/timeline-model.ts';
+import { isIn, shareOf, spanOfStep, timelineOf } from '../../web/pages/orchestration/timeline-model.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -231,6 +231,25 @@ describe('the timeline of a run', () => {
       const timeline = timelineOf(escalated, known, Date.parse(at(99)));
       assert.equal(timeline.attempts.get('s1')?.at(-1)?.outcome, 'escalated');
     }
+  });
+
+  it('can be zoomed to a step that is a small part of the run', () => {
+    const long = { ...run, completed_at: at(1_000) };
+    const timeline = timelineOf(long, events, Date.parse(at(9_999)));
+    const span = spanOfStep(timeline, 's1');
+    assert.deepEqual(span, { from: Date.parse(at(0.2)), to: Date.parse(at(9.8)) });
+    const [first, second] = timeline.attempts.get('s1') ?? [];
+    assert.ok(span && first && second);
+    assert.ok(isIn(first, span) && isIn(second, span));
+    assert.ok(!isIn({ from: Date.parse(at(20)), to: null }, span));
+    assert.ok(!isIn({ from: Date.parse(at(0)), to: Date.parse(at(0.1)) }, span));
+    assert.ok(shareOf(first, span).width > 20);
+    assert.equal(
+      spanOfStep(timelineOf(run, events, Date.parse(at(99))), 's1'),
+      null,
+      'it is most of the run',
+    );
+    assert.equal(spanOfStep(timeline, 'another'), null);
   });
 
   it('uses the steps of the run while its events are loading', () => {

@@ -1,12 +1,21 @@
-import { Stack, Text } from '@mantine/core';
-import { Moment } from '../../components/time.tsx';
+import { Button, Stack, Text } from '@mantine/core';
+import { Duration, Moment } from '../../components/time.tsx';
 import type { StatusWord } from '../../components/tones.ts';
 import type { Step } from './queries.ts';
+import type { Attempt } from './timeline-model.ts';
 import classes from './timeline.module.css';
 import { usageText } from './words.ts';
 
-/** Shows the error and the summary of a step. */
-export function StepDetail({ step, status }: { step: Step; status: StatusWord }) {
+type StepDetailProps = {
+  step: Step;
+  status: StatusWord;
+  attempts: readonly Attempt[];
+  /** Enlarges the step on the time axis; null if it is large enough. */
+  onZoom: (() => void) | null;
+};
+
+/** Shows the error, the summary and the attempts of a step. */
+export function StepDetail({ step, status, attempts, onZoom }: StepDetailProps) {
   return (
     <Stack gap={4} className={classes['detail']}>
       {step.error ? (
@@ -32,6 +41,26 @@ export function StepDetail({ step, status }: { step: Step; status: StatusWord })
         ) : null}
         {step.usage ? ` · ${usageText(step.usage)}` : ''}
       </Text>
+      {attempts.length > 1 ? (
+        <ul className={classes['attempts']} aria-label={`Attempts of ${step.name}`}>
+          {attempts.map(({ number, outcome, from, to }) => (
+            <li key={number}>
+              attempt {number} · {outcome} · <Moment at={new Date(from).toISOString()} isClock />
+              {to === null ? null : (
+                <>
+                  {' '}
+                  · <Duration ms={to - from} />
+                </>
+              )}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+      {onZoom ? (
+        <Button variant="default" size="compact-xs" w="max-content" onClick={onZoom}>
+          Zoom to this step
+        </Button>
+      ) : null}
     </Stack>
   );
 }

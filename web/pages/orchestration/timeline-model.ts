@@ -41,11 +41,32 @@ export function timelineOf(run: TimelineRun, events: readonly FeedEvent[], now: 
   };
 }
 
+/** A part of the time of a run. */
+export type Span = Pick<Timeline, 'from' | 'to'>;
+
+/** The time before and after a step that is shown with it, as a share of its own. */
+const MARGIN = 0.1;
+/** A step that takes more than this share of the run is large enough. */
+const MAX_SMALL_SHARE = 0.5;
+
+/** Returns the part of the run with all attempts of a step; null if it is most of the run, or the step did not start. */
+export function spanOfStep(timeline: Timeline, stepId: string): Span | null {
+  const attempts = timeline.attempts.get(stepId) ?? [];
+  const [first] = attempts;
+  if (!first) return null;
+  const to = Math.max(...attempts.map((attempt) => attempt.to ?? timeline.to));
+  const length = Math.max(1, to - first.from);
+  if (length > (timeline.to - timeline.from) * MAX_SMALL_SHARE) return null;
+  return { from: first.from - length * MARGIN, to: to + length * MARGIN };
+}
+
+/** Returns whether any of an interval is in a part of the run. */
+export function isIn({ from, to }: Interval, span: Span): boolean {
+  return from <= span.to && (to === null || to >= span.from);
+}
+
 /** Returns an interval as percentages of the whole, 0 to 100. */
-export function shareOf(
-  { from, to }: Interval,
-  whole: Pick<Timeline, 'from' | 'to'>,
-): { left: number; width: number } {
+export function shareOf({ from, to }: Interval, whole: Span): { left: number; width: number } {
   const length = whole.to - whole.from;
   const at = (time: number) => Math.min(100, Math.max(0, ((time - whole.from) / length) * 100));
   const left = at(from);

@@ -1,14 +1,25 @@
+import { Button } from '@mantine/core';
 import { useState } from 'react';
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
 import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { useNow } from '../../components/now.ts';
 import { Status } from '../../components/status.tsx';
 import { Duration, Elapsed } from '../../components/time.tsx';
+import { formatDuration } from '../../format/time.ts';
 import type { Run, Step } from './queries.ts';
 import { StepDetail } from './step-detail.tsx';
 import classes from './timeline.module.css';
 import { shownStatus } from './words.ts';
-import { shareOf, timelineOf, type Attempt, type Interval, type Timeline } from './timeline-model.ts';
+import {
+  isIn,
+  shareOf,
+  spanOfStep,
+  timelineOf,
+  type Attempt,
+  type Interval,
+  type Span,
+  type Timeline,
+} from './timeline-model.ts';
 
 /** Shows the steps of a run on a time axis, with their durations and failed attempts. */
 export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
@@ -19,47 +30,94 @@ export function RunTimeline({ run, events }: { run: Run; events: readonly FeedEv
   const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
   const isOpen = (step: Step) => toggled.get(step.id) ?? isInitiallyOpen(run, step);
   const toggle = (step: Step) => setToggled((before) => new Map(before).set(step.id, !isOpen(step)));
+  const [zoomedId, setZoomedId] = useState<string | null>(null);
+  const zoom = zoomedId === null ? null : spanOfStep(timeline, zoomedId);
+  const shown: Shown = { pauses: timeline.pauses, span: zoom ?? timeline };
   return (
-    <ol className={classes['rows']} aria-label="Steps">
-      {isPlanningExpected ? (
-        <li className={classes['row']}>
-          <div className={classes['name']}>planning</div>
-        </li>
-      ) : null}
-      {timeline.planning ? (
-        <li className={classes['row']}>
-          <div className={classes['name']}>
-            <Status status={timeline.planning.to === null ? 'planning' : 'completed'}>planning</Status>
-          </div>
-          <Track timeline={timeline}>
-            <Bar
-              interval={timeline.planning}
-              outcome={timeline.planning.to === null ? 'running' : 'completed'}
-              timeline={timeline}
+    <>
+      <Axis start={timeline.from} span={shown.span} onWhole={zoom ? () => setZoomedId(null) : null} />
+      <ol className={classes['rows']} aria-label="Steps">
+        {isPlanningExpected ? (
+          <li className={classes['row']}>
+            <div className={classes['name']}>planning</div>
+          </li>
+        ) : null}
+        {timeline.planning ? (
+          <li className={classes['row']}>
+            <div className={classes['name']}>
+              <Status status={timeline.planning.to === null ? 'planning' : 'completed'}>planning</Status>
+            </div>
+            <Track shown={shown}>
+              <Bar
+                interval={timeline.planning}
+                outcome={timeline.planning.to === null ? 'running' : 'completed'}
+                name="planning"
+                span={shown.span}
+              />
+            </Track>
+            <div className={classes['agent']} />
+            <div className={classes['took']}>
+              <IntervalDuration interval={timeline.planning} />
+            </div>
+          </li>
+        ) : null}
+        {run.steps.map((step) => (
+          <li key={step.id} className={classes['step']}>
+            <StepRow
+              run={run}
+              step={step}
+              attempts={attemptsOf(step, timeline)}
+              shown={shown}
+              isOpen={isOpen(step)}
+              onToggle={() => toggle(step)}
             />
-          </Track>
-          <div className={classes['agent']} />
-          <div className={classes['took']}>
-            <IntervalDuration interval={timeline.planning} />
-          </div>
-        </li>
-      ) : null}
-      {run.steps.map((step) => (
-        <li key={step.id} className={classes['step']}>
-          <StepRow
-            run={run}
-            step={step}
-            timeline={timeline}
-            isOpen={isOpen(step)}
-            onToggle={() => toggle(step)}
-          />
-          {isOpen(step) ? <StepDetail step={step} status={shownStatus(step, run)} /> : null}
-        </li>
-      ))}
-      {run.steps.length === 0 && !timeline.planning ? (
-        <li className={classes['none']}>{isTerminal(run.state) ? 'No steps' : 'No steps yet'}</li>
-      ) : null}
-    </ol>
+            {isOpen(step) ? (
+              <StepDetail
+                step={step}
+                status={shownStatus(step, run)}
+                attempts={attemptsOf(step, timeline)}
+                onZoom={canZoom(step, timeline, zoomedId) ? () => setZoomedId(step.id) : null}
+              />
+            ) : null}
+          </li>
+        ))}
+        {run.steps.length === 0 && !timeline.planning ? (
+          <li className={classes['none']}>{isTerminal(run.state) ? 'No steps' : 'No steps yet'}</li>
+        ) : null}
+      </ol>
+    </>
+  );
+}
+
+/** The part of the run that is shown, and the pauses. */
+type Shown = { pauses: Timeline['pauses']; span: Span };
+
+function attemptsOf(step: Step, timeline: Timeline): readonly Attempt[] {
+  return step.kept ? [] : (timeline.attempts.get(step.id) ?? []);
+}
+
+function canZoom(step: Step, timeline: Timeline, zoomedId: string | null): boolean {
+  return step.id !== zoomedId && !step.kept && spanOfStep(timeline, step.id) !== null;
+}
+
+type AxisProps = { start: number; span: Span; onWhole: (() => void) | null };
+
+/** Shows the ends of the axis as times since the start of the run. `onWhole`: shows the whole run again. */
+function Axis({ start, span, onWhole }: AxisProps) {
+  return (
+    <div className={classes['row']}>
+      <span className={classes['name']}>
+        {onWhole ? (
+          <Button variant="default" size="compact-xs" onClick={onWhole}>
+            Whole run
+          </Button>
+        ) : null}
+      </span>
+      <span className={classes['axis']} aria-hidden>
+        <span>+{formatDuration(span.from - start)}</span>
+        <span>+{formatDuration(span.to - start)}</span>
+      </span>
+    </div>
   );
 }
 
@@ -68,11 +126,17 @@ function isInitiallyOpen(run: Run, step: Step): boolean {
   return isTerminal(run.state) && shownStatus(step, run) === 'failed';
 }
 
-type StepRowProps = { run: Run; step: Step; timeline: Timeline; isOpen: boolean; onToggle: () => void };
+type StepRowProps = {
+  run: Run;
+  step: Step;
+  attempts: readonly Attempt[];
+  shown: Shown;
+  isOpen: boolean;
+  onToggle: () => void;
+};
 
-function StepRow({ run, step, timeline, isOpen, onToggle }: StepRowProps) {
+function StepRow({ run, step, attempts, shown, isOpen, onToggle }: StepRowProps) {
   const status = shownStatus(step, run);
-  const attempts = step.kept ? [] : (timeline.attempts.get(step.id) ?? []);
   const tokens = step.usage && step.usage.input_tokens + step.usage.output_tokens;
   return (
     <button type="button" className={classes['row']} aria-expanded={isOpen} onClick={onToggle}>
@@ -80,9 +144,15 @@ function StepRow({ run, step, timeline, isOpen, onToggle }: StepRowProps) {
         <Status status={status}>{step.name}</Status>
         <span className="visually-hidden">{status}</span>
       </span>
-      <Track timeline={timeline}>
+      <Track shown={shown}>
         {attempts.map((attempt) => (
-          <Bar key={attempt.number} interval={attempt} outcome={attempt.outcome} timeline={timeline} />
+          <Bar
+            key={attempt.number}
+            interval={attempt}
+            outcome={attempt.outcome}
+            name={`attempt ${attempt.number}`}
+            span={shown.span}
+          />
         ))}
       </Track>
       <span className={classes['agent']}>{step.agent}</span>
@@ -95,33 +165,37 @@ function StepRow({ run, step, timeline, isOpen, onToggle }: StepRowProps) {
   );
 }
 
-function Track({ timeline, children }: { timeline: Timeline; children: React.ReactNode }) {
+function Track({ shown: { pauses, span }, children }: { shown: Shown; children: React.ReactNode }) {
   return (
     <span className={classes['track']} aria-hidden>
-      {timeline.pauses.map((pause) => {
-        const { left, width } = shareOf(pause, timeline);
-        return (
-          <span
-            key={pause.from}
-            className={classes['pause']}
-            style={{ left: `${left}%`, width: `${width}%` }}
-            title="paused"
-          />
-        );
-      })}
+      {pauses
+        .filter((pause) => isIn(pause, span))
+        .map((pause) => {
+          const { left, width } = shareOf(pause, span);
+          return (
+            <span
+              key={pause.from}
+              className={classes['pause']}
+              style={{ left: `${left}%`, width: `${width}%` }}
+              title="paused"
+            />
+          );
+        })}
       {children}
     </span>
   );
 }
 
-type BarProps = { interval: Interval; outcome: Attempt['outcome']; timeline: Timeline };
+type BarProps = { interval: Interval; outcome: Attempt['outcome']; name: string; span: Span };
 
-function Bar({ interval, outcome, timeline }: BarProps) {
-  const { left, width } = shareOf(interval, timeline);
+function Bar({ interval, outcome, name, span }: BarProps) {
+  if (!isIn(interval, span)) return null;
+  const { left, width } = shareOf(interval, span);
   return (
     <span
       className={classes['bar']}
       data-outcome={outcome}
+      title={`${name}: ${outcome}`}
       style={{ left: `${left}%`, width: `${width}%` }}
     />
   );
