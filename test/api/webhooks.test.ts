@@ -159,11 +159,11 @@ describe('webhooks', () => {
       });
       assert.ok(received.json.updated_at > before.updated_at);
       assert.deepEqual((await edit(before.id, {})).json, received.json, 'an empty change has no effect');
-      for (const [description, stored] of [
+      for (const [description, kept] of [
         ['For billing', 'For billing'],
         ['', null],
       ]) {
-        assert.equal((await edit(before.id, { description })).json.description, stored);
+        assert.equal((await edit(before.id, { description })).json.description, kept);
       }
     });
 

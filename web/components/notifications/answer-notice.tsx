@@ -5,7 +5,7 @@ import { AnswerForm } from '../answer-form.tsx';
 
 type AnswerNoticeProps = { executionId: string; question: string; onDone: () => void };
 
-/** Answers the question of a run in its notification. `question` is the id of the question. */
+/** The form that answers the question of a run in its notification. `question` is the id of the question. */
 export function AnswerNotice({ executionId, question, onDone }: AnswerNoticeProps) {
   const client = useQueryClient();
   const answer = useMutation({
