@@ -329,6 +329,22 @@ describe('the screen of a run', () => {
     await bars('step-3').waitFor();
   });
 
+  it('shows the callback secret once after an escalation was answered', async () => {
+    const { page } = at;
+    const metadata = { rehearsal: { steps: 2, escalate: { step: 1, reason: 'Which currency?' } } };
+    const { json } = await world.submit({ title: 'Escalates', callback_url: receiver.url, metadata });
+    await world.reaches(json.execution_id, 'escalated');
+    await at.go(`/orchestration/${json.execution_id}`);
+    await page.getByLabel('Your answer').fill('Euro');
+    await page.getByRole('button', { name: 'Answer and rerun' }).click();
+    await page.getByText('The run has ended, and was rerun.').waitFor();
+    const dialog = page.getByRole('dialog', { name: 'Run started' });
+    assert.match((await dialog.getByLabel('Callback secret').textContent()) ?? '', /^[0-9a-f]{64}$/);
+    await dialog.getByRole('button', { name: 'Open run' }).click();
+    await page.getByRole('link', { name: 'an earlier run' }).waitFor();
+    await dialog.waitFor({ state: 'detached' });
+  });
+
   it('has its question in the bell, which can be answered there', async () => {
     const { page } = at;
     const metadata = { rehearsal: { ask: { step: 2, question: 'Which discount?' } } };

@@ -13,7 +13,7 @@ const MAX_ROWS = 30;
 export function Bell() {
   const [opened, setOpened] = useState(false);
   const { notices, unread, hasMore, read, readAll } = useNotices();
-  const count = `${unread}${hasMore ? ' or more' : ''}`;
+  const count = `${unread}${hasMore && unread === notices.length ? ' or more' : ''}`;
   const rows = bellRows(notices, MAX_ROWS);
   const close = () => setOpened(false);
   return (

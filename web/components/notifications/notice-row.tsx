@@ -1,6 +1,6 @@
 import { Button, Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { lazy, Suspense, useState, type ReactNode } from 'react';
+import { lazy, Suspense, useRef, useState, type ReactNode } from 'react';
 import { useSession } from '../../api/session.ts';
 import { Dot } from '../status.tsx';
 import { RelativeTime } from '../time.tsx';
@@ -21,8 +21,14 @@ export function NoticeRow({
 }) {
   const { hasScope } = useSession();
   const [isAnswering, setIsAnswering] = useState(false);
+  const link = useRef<HTMLAnchorElement>(null);
   const [, about, id] = /^(webhook|task):(.+)$/.exec(notice.subject) ?? [];
   const question = notice.kind === 'task.asked' && notice.open ? notice.detail['question_id'] : null;
+  const onAnswered = () => {
+    onRead();
+    // The form disappears, and the focus with it.
+    link.current?.focus();
+  };
   const content = (
     <Content {...noticeText(notice)} isUnread={isUnread(notice)}>
       <RelativeTime at={notice.created_at} />
@@ -46,6 +52,7 @@ export function NoticeRow({
   return (
     <li>
       <Link
+        ref={link}
         to="/orchestration/$executionId"
         params={{ executionId: id }}
         className={classes['notice']}
@@ -57,7 +64,7 @@ export function NoticeRow({
         <div className={classes['answer']}>
           {isAnswering ? (
             <Suspense fallback={<Skeleton height={96} />}>
-              <AnswerNotice executionId={id} question={question} onDone={onRead} />
+              <AnswerNotice executionId={id} question={question} onDone={onAnswered} />
             </Suspense>
           ) : (
             <Button variant="default" size="compact-sm" onClick={() => setIsAnswering(true)}>

@@ -14,7 +14,8 @@ import { actorName, escalationOutlook } from './words.ts';
 
 /** Shows first why a run needs a person: escalation, failure, question or pause. */
 export function RunBanner({ run, events }: { run: Run; events: readonly FeedEvent[] }) {
-  if (run.state === 'escalated' && run.escalation) return <Escalated run={run} escalation={run.escalation} />;
+  if (run.state === 'escalated' && run.escalation)
+    return <Escalated key={run.execution_id} run={run} escalation={run.escalation} />;
   if (run.state === 'failed') return <Failed run={run} />;
   if (run.question) return <Asked key={run.question.at} run={run} question={run.question} />;
   if (run.state === 'paused') return <Paused run={run} events={events} />;
@@ -23,6 +24,8 @@ export function RunBanner({ run, events }: { run: Run; events: readonly FeedEven
 
 function Escalated({ run, escalation }: { run: Run; escalation: NonNullable<Run['escalation']> }) {
   const { hasScope } = useSession();
+  const rerun = useRerun(run);
+  const [isSeen, setIsSeen] = useState(false);
   const done = run.steps.filter((step) => step.status === 'completed').map((step) => step.name);
   const mayAnswer = hasScope('tasks:write') && escalation.step !== null && run.reruns.length === 0;
   return (
@@ -32,27 +35,20 @@ function Escalated({ run, escalation }: { run: Run; escalation: NonNullable<Run[
         {escalation.step ? ` in step “${escalation.step}”` : ''}, <RelativeTime at={escalation.at} />.{' '}
         {done.length > 0 ? `Completed: ${done.join(', ')}.` : 'No steps completed.'} {escalationOutlook(run)}
       </Text>
-      {mayAnswer ? <AnswerEscalation run={run} /> : null}
-    </Banner>
-  );
-}
-
-function AnswerEscalation({ run }: { run: Run }) {
-  const rerun = useRerun(run);
-  const [isSeen, setIsSeen] = useState(false);
-  return (
-    <>
-      <AnswerForm
-        submitLabel="Answer and rerun"
-        maxLength={MAX_ANSWER_LENGTH}
-        onSubmit={(answer) => rerun.mutate({ answer })}
-        isPending={rerun.isPending}
-        error={rerun.error}
-      />
+      {mayAnswer ? (
+        <AnswerForm
+          submitLabel="Answer and rerun"
+          maxLength={MAX_ANSWER_LENGTH}
+          onSubmit={(answer) => rerun.mutate({ answer })}
+          isPending={rerun.isPending}
+          error={rerun.error}
+        />
+      ) : null}
+      {/* Also after the run shows the rerun, until the secret is copied. */}
       {rerun.data && run.callback.url !== null && !isSeen ? (
         <RunStarted started={rerun.data} onClose={() => setIsSeen(true)} onOpen={rerun.open} />
       ) : null}
-    </>
+    </Banner>
   );
 }
 
