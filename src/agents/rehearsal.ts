@@ -11,8 +11,8 @@ const REPORT_EVERY_MS = 50;
 
 /**
  * Simulates one attempt of a step by its script: takes `step_ms`, reports progress `progress_events` times, then
- * completes, fails, becomes unrecoverable or escalates, unless a person has answered the escalation. Depends only on the step's number and attempt, so that a repeat
- * has the same result.
+ * completes, fails, becomes unrecoverable or escalates, unless a person has answered the escalation. Depends only on the
+ * step and its attempt, so that a repeat has the same result.
  * @throws AbortError if the signal aborts it
  */
 export async function rehearseStep(work: StepWork, context: RehearsalContext): Promise<StepOutcome> {
