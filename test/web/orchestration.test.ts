@@ -168,7 +168,10 @@ describe('the orchestration screens', () => {
     await at.page.getByLabel('Your answer').fill('Euro');
     await at.page.getByRole('button', { name: 'Answer and rerun' }).click();
     await at.page.waitForURL((url) => !url.pathname.endsWith(id));
-    await at.page.getByText(/(\d) of \1 steps/).first().waitFor();
+    await at.page
+      .getByText(/(\d) of \1 steps/)
+      .first()
+      .waitFor();
     await at.page.getByRole('tab', { name: /^Events/ }).click();
     const answered = `with the answer of ${world.installation.admin_email}: Euro`;
     await at.page.getByText(answered).waitFor();
@@ -221,7 +224,7 @@ describe('the orchestration screens', () => {
     await page.getByRole('button', { name: 'State', exact: true }).click();
     await page.getByRole('checkbox', { name: 'cancelled' }).check();
     await page.waitForURL('**/orchestration?state=cancelled');
-    await page.getByText('A question for a human').waitFor({ state: 'detached' });
+    await page.getByText('A question for a human').first().waitFor({ state: 'detached' });
     await page.reload();
     await row.waitFor();
     const { json } = await world.send('GET', '/api/v1/tasks?state=cancelled');

@@ -153,7 +153,11 @@ describe('the admins of a disabled webhook', function () {
     const ask = async (id: string) =>
       await database.em
         .fork()
-        .nativeUpdate(TaskRun, { id: executionId }, { state: 'paused', question: { ...question, id } });
+        .nativeUpdate(
+          TaskRun,
+          { id: executionId },
+          { state: 'paused', paused_from: 'executing', question: { ...question, id } },
+        );
     await database.em.fork().insert(Notification, {
       id: randomUUIDv7(),
       workspace_id: installation.workspace_id,
