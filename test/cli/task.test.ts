@@ -198,6 +198,22 @@ describe('baton task', () => {
     assert.equal((await cli.run(['task', 'get', id])).code, 5);
   });
 
+  it('shows that a run waits for an answer', async () => {
+    const id = await submitted({ steps: 1, ask: { step: 1, question: 'Now?' } });
+    await world.reaches(id, 'paused');
+    assert.match((await cli.run(['task', 'get', id])).stdout, /State +waiting for an answer\n/);
+    assert.match((await cli.run(['task', 'list'])).stdout, new RegExp(`${id} +waiting for an answer `));
+    await cli.run(['task', 'cancel', id]);
+  });
+
+  it('reruns an escalated run with an answer', async () => {
+    const id = await submitted({ steps: 2, escalate: { step: 2, reason: 'Which currency?' } });
+    await world.reaches(id, 'escalated');
+    const { code, stdout } = await cli.run(['task', 'rerun', id, '--answer', 'Euro', '--wait']);
+    assert.equal(code, 0);
+    assert.match(stdout, new RegExp(`Rerun of +${id}, from step-2\n`));
+  });
+
   it('reruns a run from where it stopped or from a named step', async () => {
     const id = await submitted({ steps: 2, ask: { step: 1, question: 'Now?' } });
     await world.reaches(id, 'paused');

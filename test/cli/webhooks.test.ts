@@ -180,8 +180,19 @@ describe('the command line for webhooks', function () {
 
   it('edits only the given members of a webhook', async () => {
     const created = await create('--event', 'issue.created');
-    const edited = await cli.json(['webhook', 'edit', created.id, '--name', 'Other', '--inactive']);
+    const edited = await cli.json([
+      'webhook',
+      'edit',
+      created.id,
+      '--name',
+      'Other',
+      '--description',
+      'For CI',
+      '--inactive',
+    ]);
     assert.deepEqual([edited.name, edited.status, edited.url], ['Other', 'inactive', created.url]);
+    assert.deepEqual([created.description, edited.description], [null, 'For CI']);
+    assert.match((await cli.run(['webhook', 'show', created.id])).stdout, /Description +For CI\n/);
     const args = [
       'webhook',
       'edit',

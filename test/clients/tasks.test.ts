@@ -57,6 +57,14 @@ describe('the client package for tasks', function () {
     }
   });
 
+  it('reruns an escalated task with an answer', async () => {
+    const metadata = { rehearsal: { steps: 1, escalate: { step: 1, reason: 'Which currency?' } } };
+    const { execution_id: id } = await baton.tasks.submit({ ...slow(), metadata });
+    await baton.tasks.waitFor(id);
+    const again = await baton.tasks.rerun(id, { answer: 'Euro' });
+    assert.equal((await baton.tasks.waitFor(again.execution_id)).state, 'completed');
+  });
+
   it('pauses, continues, cancels and reruns a task', async () => {
     const { execution_id: id } = await baton.tasks.submit(slow());
     await baton.tasks.waitFor(id, { until: 'executing' });
