@@ -32,13 +32,16 @@ const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAni
 const EXPECTED_ERRORS =
   /Failed to load resource: the server responded with a status of 4\d\d|ERR_INTERNET_DISCONNECTED/;
 
-/** Returns the elements that overflow the page, and the width of the page. */
+/** Returns the elements that overflow the page, or scroll a table, and the width of the page with the widest table. */
 const FIND_OVERFLOW = `(() => {
   const { scrollWidth, clientWidth } = document.documentElement;
   const reaching = [...document.querySelectorAll('main *, aside *')].filter(
     (element) => element.getBoundingClientRect().right > clientWidth + 1,
   );
-  return { wide: reaching.slice(0, 3).map((element) => element.outerHTML.slice(0, 160)), width: scrollWidth };
+  const frames = [...document.querySelectorAll('main table')].map(({ parentElement }) => parentElement);
+  const scrolling = frames.filter((frame) => frame.scrollWidth > frame.clientWidth + 1);
+  const wide = [...scrolling, ...reaching].slice(0, 3).map((element) => element.outerHTML.slice(0, 160));
+  return { wide, width: Math.max(scrollWidth, ...scrolling.map((frame) => clientWidth + frame.scrollWidth)) };
 })()`;
 
 /** The part of a screen that an open dialog is. */

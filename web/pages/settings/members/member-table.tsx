@@ -71,7 +71,6 @@ function RoleSelect({ member }: { member: Member }) {
   return (
     <select
       className="plain-select"
-      style={{ maxWidth: '18rem', textOverflow: 'ellipsis' }}
       title={ROLE_DESCRIPTIONS[member.role]}
       aria-label={`Role of ${member.name}`}
       value={change.isPending ? change.variables : member.role}
