@@ -291,6 +291,8 @@ describe('the webhook screens', function () {
       'issue.created',
       'priority is "High", not "Highest"',
     ]);
+    const widthOf = async (text: string) => (await log().getByText(text).boundingBox())?.width ?? 0;
+    assert.ok((await widthOf('SHOP-142')) > (await widthOf('priority is')) * 1.2, 'the title has the width');
     await assertFitsPhone(page);
     await picture(page, 'deliveries');
   });
@@ -319,14 +321,14 @@ describe('the webhook screens', function () {
     const sides = panel().getByRole('region', { name: /^(Request|Response)$/ });
     assert.equal(await sides.first().getAttribute('aria-label'), 'Response');
     assert.equal(await panel().getByText('content-type').first().isVisible(), false);
+    assert.ok(new URL(page.url()).searchParams.get('delivery'));
+    await assertAccessible(page, 'a delivery beside the log');
+    await picture(page, 'delivery-beside-log');
     await panel()
       .getByText(/^\d+ headers?$/)
       .first()
       .click();
     await panel().getByText('content-type').first().waitFor();
-    assert.ok(new URL(page.url()).searchParams.get('delivery'));
-    await assertAccessible(page, 'a delivery beside the log');
-    await picture(page, 'delivery-beside-log');
     await assertFitsPhone(page);
     receiver.answering(204);
     await panel().getByRole('button', { name: 'Retry now' }).click();
