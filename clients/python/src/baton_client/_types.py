@@ -1,5 +1,5 @@
 # Generated from the schemas of the service by dev/types/python-types.ts.
-# Their SHA-256 is e8be827bcd966c37ba1a943b222da89e341e9b566d0bcf0253757ca974c902a4.
+# Their SHA-256 is 98c18d1993200b9326759a8cce9e716f03fb53340ecc8dd58ff31c6ce6050408.
 
 from __future__ import annotations
 
@@ -868,6 +868,22 @@ class Rehearsal(TypedDict):
     """
 
 
+class RerunAnswer(TypedDict):
+    step: str
+    """
+    Name of the step that escalated
+    """
+    question: str
+    """
+    Reason of the escalation
+    """
+    text: str
+    by: str
+    """
+    Who answered
+    """
+
+
 class RunError(TypedDict):
     code: Literal["step_failed", "step_timed_out", "planning_failed", "run_timed_out", "engine_timed_out", "engine_failed"]
     message: str
@@ -1007,6 +1023,7 @@ StateChangedData = TypedDict(
         "question": NotRequired[Question],
         "backend": NotRequired[Literal["rehearsal", "model", "a2a", "command"]],
         "steps": NotRequired[list[StateChangedDataStep]],
+        "answer": NotRequired[RerunAnswer],
     },
 )
 
@@ -1185,6 +1202,10 @@ class TaskListed(TypedDict):
     rerun_of: str | None
     """
     The run that this run reruns; null if there is none or it was erased
+    """
+    question: Question | None
+    """
+    Question of an agent, while the run is paused for the answer
     """
 
 
@@ -1539,6 +1560,7 @@ class FilterPreviewRequest(TypedDict):
 class RotatedWebhook(TypedDict):
     id: str
     name: str
+    description: str | None
     url: str
     method: Literal["POST"]
     content_type: Literal["application/json"]
@@ -1763,6 +1785,7 @@ class TaskDetail(TypedDict):
 class Webhook(TypedDict):
     id: str
     name: str
+    description: str | None
     url: str
     method: Literal["POST"]
     content_type: Literal["application/json"]
@@ -1792,6 +1815,10 @@ class Webhook(TypedDict):
 
 class WebhookEdit(TypedDict):
     name: NotRequired[str]
+    description: NotRequired[str | None]
+    """
+    What the webhook is for. Null or an empty text: no description
+    """
     url: NotRequired[str]
     method: NotRequired[Literal["POST"]]
     content_type: NotRequired[Literal["application/json"]]
@@ -1820,6 +1847,10 @@ class WebhookEdit(TypedDict):
 
 class WebhookPlan(TypedDict):
     name: str
+    description: NotRequired[str | None]
+    """
+    What the webhook is for. Null or an empty text: no description
+    """
     url: str
     method: NotRequired[Literal["POST"]]
     content_type: NotRequired[Literal["application/json"]]
