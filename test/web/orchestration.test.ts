@@ -366,6 +366,24 @@ describe('the screen of a run', () => {
     await world.reaches(json.execution_id, 'completed');
   });
 
+  it('is one of the runs that the bell counts if many need a person', async () => {
+    const { page } = at;
+    const metadata = { rehearsal: { ask: { step: 1, question: 'May I?' } } };
+    const ids = await Promise.all(
+      ['One', 'Two', 'Three', 'Four'].map(
+        async (title) => (await world.submit({ title, metadata })).json.execution_id as string,
+      ),
+    );
+    await Promise.all(ids.map((id) => world.reaches(id, 'paused')));
+    await at.go('/settings/projects');
+    await page.getByRole('button', { name: /^Notifications, \d+ unread/ }).click();
+    await assertAccessible(page, 'many runs in the bell', DIALOG);
+    await page.getByRole('link', { name: /\d+ runs need a person/ }).click();
+    await page.waitForURL('**/orchestration?needs=me');
+    for (const id of ids) await page.locator(`[data-run="${id}"]`).waitFor();
+    await Promise.all(ids.map((id) => world.send('POST', `/api/v1/tasks/${id}/cancel`)));
+  });
+
   it('shows its question first, and continues with the answer', async () => {
     const { page } = at;
     const metadata = { rehearsal: { ask: { step: 2, question: 'Which currency?' } } };
