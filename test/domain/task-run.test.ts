@@ -232,7 +232,7 @@ describe('the built-in tools of an agent', () => {
         lengthOf('save_artifact', 'name'),
         lengthOf('save_artifact', 'media_type'),
       ],
-      [1_000, 2_000, 200, 100],
+      [1_000, 4_000, 200, 100],
     );
     const document = ownTool('save_artifact').input_schema as {
       properties: Record<string, { type: string; enum?: string[] }>;
