@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
-import { findRun, readView, type TaskRunRow } from '../database/tasks/task-runs.ts';
+import { readView } from '../database/tasks/run-views.ts';
+import { findRun, type TaskRunRow } from '../database/tasks/task-runs.ts';
 import { ROOM_SCOPES } from '../domain/channel/channel.ts';
 import type { TokenHolder } from '../database/people/token-holders.ts';
 import type { RunView } from '../domain/tasks/run-schemas.ts';

@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts';
 import { listCallbackRetries } from '../database/tasks/callbacks.ts';
 import { claimDuePushes, releasePush } from '../database/tasks/push.ts';
 import { recordChangeOfView } from '../database/tasks/feed.ts';
+import { viewOfRow } from '../database/tasks/run-views.ts';
 import {
   findOpenRuns,
   findRun,
@@ -14,7 +15,6 @@ import {
   listUnstartedRuns,
   listOpenRuns,
   listEnginePausedRuns,
-  viewOfRow,
   type EnginePausedRun,
   type TaskRunRow,
 } from '../database/tasks/task-runs.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { recordChange } from '../../src/database/tasks/feed.ts';
-import { viewOfRow } from '../../src/database/tasks/task-runs.ts';
+import { viewOfRow } from '../../src/database/tasks/run-views.ts';
 import { applyEngineEnd } from '../../src/domain/tasks/engine-changes.ts';
 import { runToStart } from '../../src/temporal/task-control.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';

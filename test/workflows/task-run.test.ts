@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { viewOfRow } from '../../src/database/tasks/task-runs.ts';
+import { viewOfRow } from '../../src/database/tasks/run-views.ts';
 import { useOwnRuns, useRuns } from '../support/runs.ts';
 
 const AGENTS = `

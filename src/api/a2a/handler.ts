@@ -24,7 +24,8 @@ import {
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import { createHash } from 'node:crypto';
 import { CONTEXT_FIELD, headOf } from '../../agents/a2a-updates.ts';
-import type { RunWithView, TaskRunRow } from '../../database/tasks/task-runs.ts';
+import type { RunWithView } from '../../database/tasks/run-views.ts';
+import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
 import { MAX_WAIT_SECONDS } from '../../domain/common/limits.ts';
 import { UUID } from '../../domain/common/text.ts';
 import { openQuestionOf } from '../../domain/tasks/run-state.ts';

@@ -1,13 +1,8 @@
 import { Task, TaskState, type ListTasksRequest, type ListTasksResponse } from '@a2a-js/sdk';
 import { CONTEXT_FIELD } from '../../agents/a2a-updates.ts';
 import { listProjectIds } from '../../database/people/projects.ts';
-import {
-  countRuns,
-  listRuns,
-  viewOfRow,
-  type RunFilter,
-  type TaskRunRow,
-} from '../../database/tasks/task-runs.ts';
+import { viewOfRow } from '../../database/tasks/run-views.ts';
+import { countRuns, listRuns, type RunFilter, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import { DEFAULT_PAGE, MAX_A2A_PAGE_BYTES } from '../../domain/common/limits.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';

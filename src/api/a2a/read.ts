@@ -1,6 +1,6 @@
 import type { Message, Task } from '@a2a-js/sdk';
 import { listLastEventsOf } from '../../database/tasks/feed.ts';
-import type { RunWithView } from '../../database/tasks/task-runs.ts';
+import type { RunWithView } from '../../database/tasks/run-views.ts';
 import { MAX_A2A_HISTORY } from '../../domain/common/limits.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import type { FeedEvent } from '../../domain/tasks/feed-events.ts';

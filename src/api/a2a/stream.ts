@@ -1,7 +1,8 @@
 import type { StreamResponse } from '@a2a-js/sdk';
 import { FIRST_STANDING, headOf, standingAfter, updateOf, type Standing } from '../../agents/a2a-updates.ts';
 import { listEventsAfter } from '../../database/tasks/feed.ts';
-import { findRun, viewOfRow, type TaskRunRow } from '../../database/tasks/task-runs.ts';
+import { viewOfRow } from '../../database/tasks/run-views.ts';
+import { findRun, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';

@@ -6,7 +6,8 @@ import type { PushAttemptRow } from '../../database/tasks/push.ts';
 import type { CallbackAttemptRow, EndedAttempt } from '../../database/tasks/callbacks.ts';
 import type { Rerun } from '../../database/tasks/reruns.ts';
 import { JsonText } from '../http/json-text.ts';
-import { viewOfRow, type TaskRunRow } from '../../database/tasks/task-runs.ts';
+import { viewOfRow } from '../../database/tasks/run-views.ts';
+import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
 
 /** Returns the URL to poll a run. */
 export function statusUrl(baseUrl: string, executionId: string): string {

@@ -1,7 +1,8 @@
 import { MAX_WAIT_SECONDS } from '../../domain/common/limits.ts';
 import type { TaskState } from '../../domain/tasks/task-states.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
-import { findRun, type RunWithView } from '../../database/tasks/task-runs.ts';
+import type { RunWithView } from '../../database/tasks/run-views.ts';
+import { findRun } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { readRun } from './read.ts';
 
