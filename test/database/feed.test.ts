@@ -78,6 +78,26 @@ describe('the stored view of a run', () => {
     ]);
   });
 
+  it('keeps the steps if the workflow repeats a lost task and is cancelled before it has planned again', async () => {
+    const id = await quietRun(database, installation);
+    await recordSteps(id, [step('design', 'completed'), step('test', 'running'), step('review', 'pending')]);
+    await recordSteps(id, []);
+    assert.deepEqual(await stored(id), [
+      ['design', 'completed', 'design is done'],
+      ['test', 'running', null],
+      ['review', 'pending', null],
+    ]);
+    const at = new Date().toISOString();
+    const view = { ...initialView(), state: 'cancelled' as const, completed_at: at };
+    const entry = { key: 'run.ended', type: 'run.ended' as const, at, data: {} };
+    await recordChange(database, { executionId: id, view, entries: [entry] });
+    assert.deepEqual(await stored(id), [
+      ['design', 'completed', 'design is done'],
+      ['test', 'cancelled', null],
+      ['review', 'skipped', null],
+    ]);
+  });
+
   it('records the end of a pause in the Web UI if the workflow repeats a lost task', async () => {
     const id = await quietRun(database, installation);
     const at = new Date().toISOString();

@@ -233,7 +233,7 @@ function viewColumns(change: RunChange & { view: Omit<RunView, 'last_seq'> }, en
     paused_at = case when ${holds} then paused_at else ${view.paused_at}::timestamptz end,
     paused_by = case when ${holds} then paused_by else ${view.paused_by} end,
     paused_ms = ${view.paused_ms},
-    steps = ${keepingCompleted(view.steps)},
+    steps = ${keepingCompleted(view)},
     plan = coalesce(${plan ? JSON.stringify(plan) : null}::json, plan),
     started_at = ${view.started_at}::timestamptz,
     completed_at = ${view.completed_at}::timestamptz,
@@ -254,22 +254,30 @@ function viewColumns(change: RunChange & { view: Omit<RunView, 'last_seq'> }, en
 /**
  * Returns the steps of a view, but keeps steps that were recorded as completed before and are not completed in it. A
  * workflow may not know them for a while, if Temporal has lost the task that recorded them and repeats it after other
- * messages.
+ * messages. If these messages come before the workflow has planned again, it knows no steps at all. Then all recorded steps
+ * stay, closed if the run ends.
  */
-function keepingCompleted(steps: RunView['steps']) {
+function keepingCompleted({ steps, completed_at: endedAt }: Pick<RunView, 'steps' | 'completed_at'>) {
   const stepsJson = JSON.stringify(steps);
   const completed = steps.flatMap(({ id, status }) => (status === 'completed' ? [id] : []));
+  const closed = sql`(step::jsonb || case step ->> 'status'
+    when 'running' then jsonb_build_object('status', 'cancelled', 'completed_at', ${endedAt}::text)
+    when 'pending' then '{"status": "skipped"}'
+    else '{}' end)::json`;
   return sql`case
       when exists (
         select 1 from json_array_elements(steps) as earlier (step)
         where step ->> 'status' = 'completed' and step ->> 'id' <> all(${completed}::text[])
       )
-      then (
+      then coalesce((
         select json_agg(coalesce(earlier.step, reported.step) order by reported.position)
         from json_array_elements(${stepsJson}::json) with ordinality as reported (step, position)
         left join json_array_elements(steps) as earlier (step)
           on earlier.step ->> 'id' = reported.step ->> 'id' and earlier.step ->> 'status' = 'completed'
-      )
+      ), (
+        select json_agg(${endedAt === null ? sql`step` : closed} order by position)
+        from json_array_elements(steps) with ordinality as earlier (step, position)
+      ))
       else ${stepsJson}::json end`;
 }
 
