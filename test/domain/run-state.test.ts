@@ -229,6 +229,14 @@ describe('RunState', () => {
     assert.ok(keysOf(repeated).every((key) => !known.includes(key)));
   });
 
+  it('assigns another key to a pause by request than to a question that the first try asked', () => {
+    const [first, repeated] = [executing('one'), executing('one')];
+    first.ask('id-one', 'may I?', CREATED + 300);
+    repeated.pause({ by: 'key:x' }, CREATED + 300);
+    const [asked, paused] = [first, repeated].map((state) => state.takeChange()?.entries[0]?.key);
+    assert.notEqual(asked, paused);
+  });
+
   it('assigns unique keys to events, and the same ones when repeated', () => {
     const play = () => {
       const state = executing('one');

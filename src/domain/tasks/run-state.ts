@@ -345,8 +345,9 @@ export class RunState {
     this.#view.paused_from = to === 'paused' && from !== 'paused' && !isTerminal(from) ? from : null;
     this.#changes += 1;
     // Work that is repeated after a crash may receive a signal that the first try did not. The number and the two
-    // states together distinguish a repeat from a new change.
-    this.#emit(`state:${this.#changes}:${from}>${to}`, 'state.changed', now, { from, to, ...data });
+    // states together distinguish a repeat from a new change, and a pause for a question from one by request.
+    const asks = 'question' in data ? ':question' : '';
+    this.#emit(`state:${this.#changes}:${from}>${to}${asks}`, 'state.changed', now, { from, to, ...data });
     return true;
   }
 
