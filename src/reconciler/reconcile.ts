@@ -5,6 +5,7 @@ import { claimDuePushes, releasePush } from '../database/tasks/push.ts';
 import { recordChangeOfView } from '../database/tasks/feed.ts';
 import { viewOfRow } from '../database/tasks/run-views.ts';
 import {
+  findEndedRuns,
   findOpenRuns,
   findRun,
   findUnrecordedPauses,
@@ -68,6 +69,8 @@ export type ReconcilerAction = (typeof RECONCILER_ACTIONS)[number];
 const SUBMISSION_MS = 3_000;
 /** Age of a callback, in milliseconds, after which all its attempts must be over. */
 const CALLBACK_MS = 60_000;
+/** Time in which a workflow ends after it has recorded the end of its run, in milliseconds. */
+const WORKFLOW_END_MS = 60_000;
 const BATCH = 500;
 /** Ids of open runs that one statement reads. */
 const SWEEP_BATCH = 5_000;
@@ -121,12 +124,30 @@ export async function startUnstartedRuns(dependencies: Dependencies): Promise<vo
   await forEachRow(rows, idOf, (row) => restartRun(dependencies, row), CONCURRENT_STARTS);
 }
 
-/** Compares all open runs with Temporal's list, and asks about those that are not in it. */
+/**
+ * Compares all open runs with Temporal's list, and asks about those that are not in it. Then ends open workflows whose run
+ * has ended.
+ */
 export async function sweep(dependencies: Dependencies): Promise<void> {
   const before = new Date(dependencies.clock().getTime() - SUBMISSION_MS);
   const listed = new Set(await dependencies.engine.openRuns());
   const others = otherOpenRuns(dependencies.database, before, listed);
   await forEachRow(others, String, (id) => reconcileRun(dependencies, id), CONCURRENT_STARTS);
+  await endLeftWorkflows(dependencies, [...listed]);
+}
+
+/**
+ * Ends workflows that do not know that their run has ended. A worker that was frozen during a workflow task may have recorded
+ * the end after Temporal had given the task to another worker, whose workflow may wait for somebody to continue the run. The
+ * signal makes it write, and so find the recorded end. It also sends the callback.
+ */
+async function endLeftWorkflows({ database, engine, clock, log }: Dependencies, ids: readonly string[]) {
+  const before = new Date(clock().getTime() - WORKFLOW_END_MS);
+  const ended = await findEndedRuns(database, ids, before);
+  await forEachRow(ended, String, async (id) => {
+    if (!(await engine.cancelWaiting(id, { by: 'system' }))) return;
+    log.warn({ execution_id: id }, 'ended the workflow of a run that had ended without it');
+  });
 }
 
 async function* otherOpenRuns(

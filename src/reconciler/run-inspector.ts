@@ -3,9 +3,11 @@ import type { Logger } from 'pino';
 import { GRPC, grpcCodeOf, withinDeadline } from '../temporal/deadlines.ts';
 import { UUID } from '../domain/common/text.ts';
 import type { EngineEnd } from '../domain/tasks/engine-changes.ts';
+import type { ControlRequest } from '../domain/tasks/run-state.ts';
 import { DISPATCH_EVENTS_WORKFLOW } from '../temporal/delivery-messages.ts';
 import {
   callbackWorkflowId,
+  cancelSignal,
   enginePausedSignal,
   TASK_CALLBACK_WORKFLOW,
   TASK_RUN_WORKFLOW,
@@ -119,6 +121,23 @@ export function createRunInspector({
     async signalPause(executionId: string, pause: EnginePause): Promise<boolean> {
       try {
         await within(() => client.workflow.getHandle(executionId).signal(enginePausedSignal, pause));
+        return true;
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return false;
+        throw error;
+      }
+    },
+
+    /**
+     * Signals a cancel to a workflow that waits. Returns false if it has ended, is paused in the Web UI, or has a task
+     * already, for example an earlier signal.
+     */
+    async cancelWaiting(executionId: string, request: ControlRequest): Promise<boolean> {
+      const handle = client.workflow.getHandle(executionId);
+      try {
+        const { status, raw } = await within(() => handle.describe());
+        if (status.name !== 'RUNNING' || raw.pendingWorkflowTask) return false;
+        await within(() => handle.signal(cancelSignal, request));
         return true;
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return false;

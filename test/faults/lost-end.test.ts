@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { pino } from 'pino';
 import { recordChange } from '../../src/database/tasks/feed.ts';
 import { viewOfRow } from '../../src/database/tasks/run-views.ts';
 import { applyEngineEnd } from '../../src/domain/tasks/engine-changes.ts';
+import { sweep } from '../../src/reconciler/reconcile.ts';
+import { createRunInspector } from '../../src/reconciler/run-inspector.ts';
 import { runToStart } from '../../src/temporal/task-control.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
+import { eventually } from '../support/eventually.ts';
 import { useRuns } from '../support/runs.ts';
 
 describe('a run whose worker died after it recorded the end', () => {
@@ -24,5 +28,24 @@ describe('a run whose worker died after it recorded the end', () => {
     const { callback_status } = await runs.row(id);
     const { status } = await runs.client.workflow.getHandle(id).describe();
     assert.deepEqual([callback_status, status.name], ['delivered', 'FAILED']);
+  });
+
+  it('is called back after a sweep, if its workflow waits for an answer', async () => {
+    const ask = { step: 1, question: 'May I?' };
+    const id = await runs.submit({ rehearsal: { steps: 1, ask }, callbackUrl: receiver.url });
+    const row = await runs.reaches(id, 'paused');
+    const end = { state: 'failed', code: 'step_failed', message: 'it failed' } as const;
+    const change = applyEngineEnd(viewOfRow(row), row.created_at, end, new Date());
+    await recordChange(runs.database, { executionId: id, ...change });
+    const log = pino({ level: 'silent' });
+    const engine = createRunInspector({ client: runs.client, taskQueue: runs.configuration.taskQueue, log });
+    const { database, control } = runs;
+    const clock = () => new Date(Date.now() + 2 * 60_000);
+    await eventually('the workflow is listed and ended', async () => {
+      await sweep({ database, control, engine, log, clock, runsKeptDays: 1 });
+      return (await engine.stateOf(id)).kind === 'closed';
+    });
+    await receiver.receives(1);
+    assert.equal((await runs.row(id)).callback_status, 'delivered');
   });
 });

@@ -204,6 +204,19 @@ export async function findOpenRuns(database: Database, ids: readonly string[]): 
   return rows.map(({ id }) => id);
 }
 
+/** Returns those of the given ids whose run ended before `before`. */
+export async function findEndedRuns(
+  database: Database,
+  ids: readonly string[],
+  before: Date,
+): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<{ id: string }>`
+    select id from task_runs where id = any(${ids}::uuid[]) and completed_at < ${before.toISOString()}::timestamptz
+  `.execute(queryBuilderOf(database));
+  return rows.map(({ id }) => id);
+}
+
 /** Returns those of the given ids whose run has not ended and does not show a pause made in the Web UI. */
 export async function findUnrecordedPauses(database: Database, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
