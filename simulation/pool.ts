@@ -1,14 +1,21 @@
 import { Worker } from 'node:worker_threads';
-import type { SeedResult } from './thread.ts';
+import type { KindName } from './kinds.ts';
+import type { SeedRequest, SeedResult } from './thread.ts';
 
-type Options = { from: number; count: number; threads: number; isTraced: boolean };
+type Options = {
+  from: number;
+  count: number;
+  threads: number;
+  kinds: readonly KindName[];
+  isTraced: boolean;
+};
 
 /**
  * Runs seeds in threads, one at a time in each, and calls `onResult` for each in the order of the seeds.
  * @throws what a thread throws
  */
 export async function runSeeds(
-  { from, count, threads, isTraced }: Options,
+  { from, count, threads, kinds, isTraced }: Options,
   onResult: (result: SeedResult) => void,
 ): Promise<void> {
   const early = new Map<number, SeedResult>();
@@ -36,7 +43,7 @@ export async function runSeeds(
         const answered = new Promise<SeedResult>((resolve) => thread.once('message', resolve));
         // A thread has no origin.
         // oxlint-disable-next-line unicorn/require-post-message-target-origin
-        thread.postMessage({ seed, isTraced });
+        thread.postMessage({ seed, kinds, isTraced } satisfies SeedRequest);
         take(await Promise.race([answered, failed]));
       }
     } finally {

@@ -12,16 +12,23 @@ import {
 import type { Engine } from './engine/engine.ts';
 import type { Clock, Process } from './world/clock.ts';
 
-type Dependencies = DeliveryDependencies & { engine: Pick<Engine, 'hasOpenDispatch'> };
+/** Parts of the reconciler: those of each turn, and those of each sweep. */
+export type Parts<Dependencies> = Record<
+  'everyTurn' | 'everySweep',
+  ((deps: Dependencies) => Promise<void>)[]
+>;
 
-const PARTS = [startUnstartedGroups, startUnstartedRetries];
-const SWEEP_PARTS = [
-  regroupStuckEvents,
-  holdOrCancelLeftovers,
-  restartBacklogs,
-  startForgottenManualRetries,
-  startOverdueRetries,
-];
+/** The parts for deliveries. */
+export const DELIVERY_PARTS: Parts<DeliveryDependencies & { engine: Pick<Engine, 'hasOpenDispatch'> }> = {
+  everyTurn: [startUnstartedGroups, startUnstartedRetries],
+  everySweep: [
+    regroupStuckEvents,
+    holdOrCancelLeftovers,
+    restartBacklogs,
+    startForgottenManualRetries,
+    startOverdueRetries,
+  ],
+};
 
 /** Time between two turns, and between two sweeps, in milliseconds. */
 const EVERY_MS = 1_000;
@@ -29,11 +36,13 @@ const SWEEP_EVERY_MS = 30_000;
 /** Longest time between two turns while nothing is left to do. */
 const IDLE_MS = 15 * 60_000;
 
-/**
- * Runs the parts of the production reconciler for deliveries. Its turns become rarer until `wake` is called, since a world
- * may last for days.
- */
-export function startReconciler(clock: Clock, process: Process, deps: Dependencies): { wake(): void } {
+/** Runs parts of the production reconciler. Its turns become rarer until `wake` is called, since a world may last for days. */
+export function startReconciler<Dependencies>(
+  clock: Clock,
+  process: Process,
+  { everyTurn, everySweep }: Parts<Dependencies>,
+  deps: Dependencies,
+): { wake(): void } {
   let sweptAt = Number.NEGATIVE_INFINITY;
   let everyMs = EVERY_MS;
   let timer = clock.after(EVERY_MS, process, () => void turn());
@@ -42,7 +51,7 @@ export function startReconciler(clock: Clock, process: Process, deps: Dependenci
     const isDue = clock.now() - sweptAt >= SWEEP_EVERY_MS;
     if (isDue) sweptAt = clock.now();
     // A part that fails does not stop the others.
-    for (const part of isDue ? [...PARTS, ...SWEEP_PARTS] : PARTS) await part(deps).catch(() => {});
+    for (const part of isDue ? [...everyTurn, ...everySweep] : everyTurn) await part(deps).catch(() => {});
     everyMs = Math.min(IDLE_MS, everyMs * 1.2);
     timer = clock.after(everyMs, process, () => void turn());
   }

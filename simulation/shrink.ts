@@ -1,10 +1,14 @@
-import type { Story } from './story.ts';
+import type { AnyStory } from './kinds.ts';
 import type { Violation } from './invariants/guarantees.ts';
 
 /** A story that violates a guarantee, and what it violates. */
-export type Failure = { story: Story; violation: Violation; trace: string };
+export type Failure<Story extends AnyStory = AnyStory> = {
+  story: Story;
+  violation: Violation;
+  trace: string;
+};
 
-type Run = (story: Story) => Promise<{ violation: Violation | null; trace: string }>;
+type Run<Story> = (story: Story) => Promise<{ violation: Violation | null; trace: string }>;
 
 /** Runs that shrinking may take. */
 const MOST_RUNS = 400;
@@ -13,7 +17,10 @@ const MOST_RUNS = 400;
  * Removes steps and workers while the same guarantee is still violated: half of them at once, then fewer. Returns the
  * shortest story found.
  */
-export async function shrink(failure: Failure, run: Run): Promise<Failure> {
+export async function shrink<Story extends AnyStory>(
+  failure: Failure<Story>,
+  run: Run<Story>,
+): Promise<Failure<Story>> {
   let best = failure;
   let runs = 0;
   const attempt = async (story: Story): Promise<boolean> => {

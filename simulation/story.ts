@@ -2,15 +2,19 @@ import type { AttemptLimits } from '../src/domain/webhooks/attempt-scheduler.ts'
 import { createRandom, type Random } from './world/random.ts';
 import { RECEIVER_MODES, type ReceiverMode } from './world/receivers.ts';
 
-/** An action in a world, at a time in milliseconds since its start. Indexes count from zero, modulo the number of objects. */
-export type Step = { at: number } & (
-  | { kind: 'events'; workspace: number; count: number }
-  | { kind: 'receiver'; webhook: number; mode: ReceiverMode }
+/** A fault of a process, the database or the engine, for some time. */
+export type FaultStep =
   | { kind: 'crash'; worker: number; forMs: number }
   | { kind: 'freeze'; worker: number; forMs: number }
   | { kind: 'api crash'; forMs: number }
   | { kind: 'store fails'; forMs: number; probability: number }
-  | { kind: 'engine fails'; forMs: number; probability: number }
+  | { kind: 'engine fails'; forMs: number; probability: number };
+
+/** An action in a world, at a time in milliseconds since its start. Indexes count from zero, modulo the number of objects. */
+export type Step = { at: number } & (
+  | FaultStep
+  | { kind: 'events'; workspace: number; count: number }
+  | { kind: 'receiver'; webhook: number; mode: ReceiverMode }
   | { kind: 'activate'; webhook: number }
   | { kind: 'deactivate'; webhook: number }
   | { kind: 'recover'; webhook: number }
@@ -40,7 +44,8 @@ const COMMON: [Kind, number][] = [
   ['deactivate', 1],
   ['delete', 1],
 ];
-const BROKEN: [Kind, number][] = [
+/** Kinds of faults by how often they occur. */
+export const FAULTS: [FaultStep['kind'], number][] = [
   ['crash', 3],
   ['freeze', 3],
   ['api crash', 1],
@@ -55,9 +60,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 export function createStory(seed: number): Story {
   const random = createRandom(`story ${seed}`);
   const isCalm = random.chance(0.3);
-  const kinds = (isCalm ? COMMON : [...COMMON, ...BROKEN]).flatMap(([kind, often]) =>
-    Array.from({ length: often }, () => kind),
-  );
+  const kinds = asOften(isCalm ? COMMON : [...COMMON, ...FAULTS]);
   const workspaces = random.between(1, 3);
   const perWebhook = random.between(1, 6);
   const perWorkspace = Math.max(perWebhook, random.between(2, 10));
@@ -83,29 +86,46 @@ export function createStory(seed: number): Story {
   };
 }
 
+/** Returns each kind as often as its number says. */
+export function asOften<T>(kinds: readonly [T, number][]): T[] {
+  return kinds.flatMap(([kind, often]) => Array.from({ length: often }, () => kind));
+}
+
 /** Returns the time until the next step: mostly seconds, sometimes long enough for retries. */
-function gapMs(random: Random): number {
+export function gapMs(random: Random): number {
   const most = random.pick([5, 200, 2_000, 2_000, 40_000, 10 * MINUTE_MS, 3 * HOUR_MS]);
   return random.between(0, most);
 }
 
+/** Returns how long a fault lasts, and how probable it makes failures. */
+export function lastingOf(random: Random): { forMs: number; probability: number } {
+  const forMs = random.pick([500, 5_000, 20_000, 90_000, 20 * MINUTE_MS]);
+  return { forMs, probability: random.pick([0.1, 0.5, 1]) };
+}
+
+/** Returns a fault. `worker` is the index of the worker that it affects, if any. */
+export function faultOf(
+  kind: FaultStep['kind'],
+  worker: number,
+  { forMs, probability }: ReturnType<typeof lastingOf>,
+): FaultStep {
+  if (kind === 'crash' || kind === 'freeze') return { kind, worker, forMs };
+  return kind === 'api crash' ? { kind, forMs } : { kind, forMs, probability };
+}
+
+export function isFault(kind: string): kind is FaultStep['kind'] {
+  return FAULTS.some(([fault]) => fault === kind);
+}
+
 function stepOf(kind: Kind, random: Random) {
   const webhook = random.between(0, 9);
-  const forMs = random.pick([500, 5_000, 20_000, 90_000, 20 * MINUTE_MS]);
-  const probability = random.pick([0.1, 0.5, 1]);
+  const lasting = lastingOf(random);
+  if (isFault(kind)) return faultOf(kind, webhook, lasting);
   switch (kind) {
     case 'events':
       return { kind, workspace: webhook, count: random.pick([1, 1, 3, 12]) };
     case 'receiver':
       return { kind, webhook, mode: random.pick(RECEIVER_MODES) };
-    case 'crash':
-    case 'freeze':
-      return { kind, worker: webhook, forMs };
-    case 'api crash':
-      return { kind, forMs };
-    case 'store fails':
-    case 'engine fails':
-      return { kind, forMs, probability };
     case 'retry':
       return { kind, delivery: random.between(0, 30), inMs: random.pick([null, null, 5_000, 2 * HOUR_MS]) };
     default:
@@ -114,7 +134,8 @@ function stepOf(kind: Kind, random: Random) {
 }
 
 /** Returns a step in words. */
-export function describeStep({ at, kind, ...rest }: Step): string {
-  const details = Object.entries(rest).map(([name, value]) => `${name} ${value}`);
+export function describeStep({ at, kind, ...rest }: { at: number; kind: string }): string {
+  const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+  const details = Object.entries(rest).map(([name, value]) => `${name} ${shown(value)}`);
   return `${(at / 1_000).toFixed(3).padStart(10)} s  ${[kind, ...details].join(', ')}`;
 }

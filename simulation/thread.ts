@@ -1,30 +1,45 @@
 import { parentPort } from 'node:worker_threads';
 import { replaceModules } from './modules.ts';
-import type { Failure } from './shrink.ts';
+import type { KindName, WorldKind } from './kinds.ts';
 
 /*
- * Runs stories for `pool.ts` in a separate thread, in which the clock, the timers and two modules are those of the
- * simulated world.
+ * Runs stories for `pool.ts` in a separate thread, in which the clock, the timers and some modules are those of the simulated
+ * world.
  */
 
 replaceModules();
 // After the modules are replaced.
-const { runStory } = await import('./world.ts');
+const { WORLD_KINDS } = await import('./kinds.ts');
+const { describeFailure } = await import('./describe-failure.ts');
 const { shrink } = await import('./shrink.ts');
-const { createStory } = await import('./story.ts');
 
-/** The result of a seed. `trace` only if it was requested. */
-export type SeedResult = { seed: number; hash: string; trace: string | null; failure: Failure | null };
+/** The result of a seed. `trace` only if it was requested. `failures`: of each kind of worlds, in words. */
+export type SeedResult = { seed: number; hash: string; trace: string | null; failures: string[] };
+/** What a thread is asked to do: to run a seed in these kinds of worlds. */
+export type SeedRequest = { seed: number; kinds: readonly KindName[]; isTraced: boolean };
 
-async function runSeed(seed: number, isTraced: boolean): Promise<SeedResult> {
-  const story = createStory(seed);
-  const { violation, trace, hash } = await runStory(story);
-  const failure = violation ? await shrink({ story, violation, trace }, runStory) : null;
-  return { seed, hash, trace: isTraced ? trace : null, failure };
+async function runSeed({ seed, kinds, isTraced }: SeedRequest): Promise<SeedResult> {
+  const results = [];
+  for (const kind of WORLD_KINDS.filter(({ name }) => kinds.includes(name)))
+    results.push(await runWorld(kind, seed));
+  return {
+    seed,
+    hash: results.map(({ hash }) => hash).join(' '),
+    trace: isTraced ? results.map(({ trace }) => trace).join('\n') : null,
+    failures: results.flatMap(({ failure }) => failure ?? []),
+  };
 }
 
-parentPort?.on('message', ({ seed, isTraced }: { seed: number; isTraced: boolean }) => {
+async function runWorld(kind: WorldKind, seed: number) {
+  const story = kind.create(seed);
+  const { violation, trace, hash } = await kind.run(story);
+  if (violation === null) return { trace, hash, failure: null };
+  const failure = await shrink({ story, violation, trace }, kind.run);
+  return { trace, hash, failure: describeFailure(kind, seed, failure) };
+}
+
+parentPort?.on('message', (request: SeedRequest) => {
   // A thread has no origin.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
-  void runSeed(seed, isTraced).then((result) => parentPort?.postMessage(result));
+  void runSeed(request).then((result) => parentPort?.postMessage(result));
 });

@@ -8,9 +8,9 @@ import type { Violation } from './invariants/guarantees.ts';
 import { createObserver } from './invariants/observer.ts';
 import { watchPlaces } from './invariants/places.ts';
 import { createPeople } from './people.ts';
-import { SILENT, startReconciler } from './reconciler.ts';
+import { DELIVERY_PARTS, SILENT, startReconciler } from './reconciler.ts';
 import { createLedger } from './store/ledger.ts';
-import { createMemoryStore, STORE_LATENCY_MS } from './store/memory-store.ts';
+import { createMemoryStore, createTransactions, STORE_LATENCY_MS } from './store/memory-store.ts';
 import { createTables, type Tables } from './store/tables.ts';
 import { describeStep, type Step, type Story } from './story.ts';
 import { startWorker } from './worker.ts';
@@ -67,12 +67,13 @@ function createWorld(story: Story, clock: ReturnType<typeof createClock>) {
   const observer = createObserver({ clock, tables, slackMs, isCalm, report });
   const storeFaults = createFaults(clock, createRandom(`store ${seed}`));
   const engineFaults = createFaults(clock, createRandom(`engine ${seed}`));
-  const store = createMemoryStore(createLedger(tables), { clock, faults: storeFaults }, (commit, step) => {
+  const transact = createTransactions({ clock, faults: storeFaults }, (commit, step) => {
     const result = observer.around(commit, step);
     if (!/^(read|list|find|markMade)/.test(commit.name))
       trace(`${commit.by?.name ?? 'world'} ${commit.name} ${stateOf(tables)}`);
     return result;
   });
+  const store = createMemoryStore(createLedger(tables), transact);
   const tasks = createTasks(clock, createRandom(`tasks ${seed}`), () => engineFaults.delay(12));
   const engine = createEngine(clock, engineFaults, tasks);
   const control = createDeliveryControl({ client: engine.client, taskQueue: 'simulated' });
@@ -111,7 +112,7 @@ function createWorld(story: Story, clock: ReturnType<typeof createClock>) {
     const id = people.createWebhook(index, workspace);
     receivers.setMode(id, mode);
   }
-  const reconciler = startReconciler(clock, createProcess('reconciler'), {
+  const reconciler = startReconciler(clock, createProcess('reconciler'), DELIVERY_PARTS, {
     store,
     deliveryControl: control,
     clock: () => new Date(),

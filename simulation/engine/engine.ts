@@ -39,7 +39,7 @@ const WORKFLOWS: Record<string, WorkflowFunction> = {
 };
 
 /** Latency of one message to or from the engine, in milliseconds. */
-const LATENCY_MS = 12;
+export const LATENCY_MS = 12;
 
 /** A durable engine: workflows survive everything, activities run at least once, ids are unique. */
 export type Engine = ReturnType<typeof createEngine>;
@@ -124,20 +124,7 @@ export function createEngine(clock: Clock, faults: Faults, tasks: Tasks) {
     execution.wakeUp();
   }
 
-  /** Makes a request of the current process. During faults, it may be refused, or its response may be lost. */
-  async function request<T>(work: () => T): Promise<T> {
-    const fault = faults.next();
-    return await clock.call(
-      delay(),
-      () => {
-        if (fault === 'lost request') throw new Error('the engine is unavailable');
-        const result = work();
-        if (fault === 'lost response') throw new Error('the response of the engine was lost');
-        return result;
-      },
-      delay(),
-    );
-  }
+  const request = requestsTo(clock, faults);
 
   const client = {
     withDeadline: <T>(_deadline: number, work: () => Promise<T>) => work(),
@@ -171,6 +158,27 @@ export function createEngine(clock: Clock, faults: Faults, tasks: Tasks) {
         ),
       ),
     openWorkflows: () => [...executions.values()].filter(({ isOpen }) => isOpen).map(({ id }) => id),
+  };
+}
+
+/**
+ * Returns a function that makes a request of the current process to the engine. During faults, it may be refused, or its
+ * response may be lost.
+ */
+export function requestsTo(clock: Clock, faults: Faults) {
+  const delay = () => faults.delay(LATENCY_MS);
+  return async <T>(work: () => T | Promise<T>): Promise<T> => {
+    const fault = faults.next();
+    return await clock.call(
+      delay(),
+      async () => {
+        if (fault === 'lost request') throw new Error('the engine is unavailable');
+        const result = await work();
+        if (fault === 'lost response') throw new Error('the response of the engine was lost');
+        return result;
+      },
+      delay(),
+    );
   };
 }
 

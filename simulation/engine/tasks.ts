@@ -14,7 +14,16 @@ export type Worker = {
 export type TaskEnd =
   | { kind: 'completed'; result: unknown }
   | { kind: 'failed'; error: unknown }
-  | { kind: 'timed out' | 'lost' };
+  | { kind: 'timed out' | 'lost' | 'cancelled' };
+
+/** An attempt of an activity. */
+export type TaskHandle = {
+  ended: Promise<TaskEnd>;
+  /** Asks the activity to end. It learns of that with its next heartbeat, and may complete nevertheless. */
+  cancel(): void;
+  /** Ends the attempt for the engine, although it may still be running. */
+  abandon(): void;
+};
 
 type Task = {
   call: ActivityCall;
@@ -22,6 +31,7 @@ type Task = {
   attempt: number;
   lastHeartbeat: number;
   isOver: boolean;
+  isCancelRequested: boolean;
   cancel: AbortController;
   end: (end: TaskEnd) => void;
 };
@@ -37,6 +47,35 @@ const WORKFLOW_TASK_MS = 10_000;
 export function createTasks(clock: Clock, random: Random, delay: () => number) {
   const workers: Worker[] = [];
   const waiting: Task[] = [];
+
+  function begin(call: ActivityCall, workflowId: string, attempt: number): TaskHandle {
+    const { promise, resolve } = Promise.withResolvers<TaskEnd>();
+    const cancel = new AbortController();
+    const state = { lastHeartbeat: 0, isOver: false, isCancelRequested: false };
+    const task: Task = { call, workflowId, attempt, ...state, cancel, end };
+    function end(how: TaskEnd): void {
+      if (task.isOver) return;
+      task.isOver = true;
+      resolve(how);
+    }
+    waiting.push(task);
+    assignAll();
+    return {
+      ended: promise,
+      cancel() {
+        task.isCancelRequested = true;
+        const index = waiting.indexOf(task);
+        if (index === -1) return;
+        waiting.splice(index, 1);
+        end({ kind: 'cancelled' });
+      },
+      abandon() {
+        const index = waiting.indexOf(task);
+        if (index !== -1) waiting.splice(index, 1);
+        end({ kind: 'lost' });
+      },
+    };
+  }
 
   function assignAll(): void {
     const able = workers.filter(({ process }) => process.state === 'up');
@@ -82,7 +121,8 @@ export function createTasks(clock: Clock, random: Random, delay: () => number) {
       const result = await asyncLocalStorage.run(context, () => activity(...(call.args as never[])));
       respond({ kind: 'completed', result });
     } catch (error) {
-      respond({ kind: 'failed', error });
+      const isCancelled = task.isCancelRequested && cancel.signal.aborted && isAbort(error);
+      respond(isCancelled ? { kind: 'cancelled' } : { kind: 'failed', error });
     }
     limit?.cancel();
   }
@@ -90,7 +130,7 @@ export function createTasks(clock: Clock, random: Random, delay: () => number) {
   function heartbeat(task: Task, worker: Worker): void {
     clock.after(delay(), null, () => {
       task.lastHeartbeat = clock.now();
-      if (task.isOver)
+      if (task.isOver || task.isCancelRequested)
         clock.after(delay(), worker.process, () => task.cancel.abort(new CancelledFailure('NOT_FOUND')));
     });
   }
@@ -107,19 +147,11 @@ export function createTasks(clock: Clock, random: Random, delay: () => number) {
     assignAll,
     workers,
 
+    begin,
+
     /** Runs an attempt and resolves with its end. */
     async run(call: ActivityCall, workflowId: string, attempt: number): Promise<TaskEnd> {
-      const { promise, resolve } = Promise.withResolvers<TaskEnd>();
-      const cancel = new AbortController();
-      const task: Task = { call, workflowId, attempt, lastHeartbeat: 0, isOver: false, cancel, end };
-      function end(how: TaskEnd): void {
-        if (task.isOver) return;
-        task.isOver = true;
-        resolve(how);
-      }
-      waiting.push(task);
-      assignAll();
-      return await promise;
+      return await begin(call, workflowId, attempt).ended;
     },
   };
 }
@@ -140,7 +172,15 @@ export function retryWaitMs(
   return Math.min(msOf(retry.maximumInterval), msOf(retry.initialInterval) * 2 ** (attempt - 1));
 }
 
-function contextOf(task: Task, heartbeat: () => void): Context {
+function isAbort(error: unknown): boolean {
+  return error instanceof CancelledFailure || (error as Error | null)?.name === 'AbortError';
+}
+
+/** Returns the context in which an activity runs. */
+export function contextOf(
+  task: Pick<Task, 'attempt' | 'workflowId' | 'cancel'>,
+  heartbeat: () => void,
+): Context {
   const info = { attempt: task.attempt, workflowExecution: { workflowId: task.workflowId, runId: 'run' } };
   return new Context(
     info as Context['info'],

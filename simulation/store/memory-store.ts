@@ -14,33 +14,42 @@ export type MemoryStore = DeliveryStore & {
 /** Latency of one message to or from the database, in milliseconds. */
 export const STORE_LATENCY_MS = 6;
 
+/** Watches a transaction: runs its step and returns the result. */
+type Around = (commit: Omit<Commit, 'result'>, step: () => unknown) => unknown;
+
+/** Runs a step as a transaction of the current process. */
+export type Transactions = (name: string, given: readonly unknown[], step: () => unknown) => Promise<unknown>;
+
 /**
- * Creates a store over a ledger. Each call is one transaction. During faults, a transaction may be lost, or committed
- * while its caller gets an error, or be late. `around` runs the step of each transaction.
+ * Creates the transactions of a database in memory. During faults, a transaction may be lost, or committed while its caller
+ * gets an error, or be late. `around` runs the step of each transaction.
  */
-export function createMemoryStore(
-  ledger: Ledger,
+export function createTransactions(
   { clock, faults }: { clock: Clock; faults: Faults },
-  around: (commit: Omit<Commit, 'result'>, step: () => unknown) => unknown,
-): MemoryStore {
-  const entries = Object.entries(ledger).map(([name, step]) => [
-    name,
-    async (...given: unknown[]) => {
-      const fault = faults.next();
-      const by = clock.process();
-      return await clock.call(
-        faults.delay(STORE_LATENCY_MS),
-        () => {
-          if (fault === 'lost request') throw connectionLost();
-          const run = step as (...values: unknown[]) => unknown;
-          const result = around({ name, given, by }, () => run(...given));
-          if (fault === 'lost response') throw connectionLost();
-          return result;
-        },
-        faults.delay(STORE_LATENCY_MS),
-      );
-    },
-  ]);
+  around: Around,
+): Transactions {
+  return async (name, given, step) => {
+    const fault = faults.next();
+    const by = clock.process();
+    return await clock.call(
+      faults.delay(STORE_LATENCY_MS),
+      () => {
+        if (fault === 'lost request') throw connectionLost();
+        const result = around({ name, given, by }, step);
+        if (fault === 'lost response') throw connectionLost();
+        return result;
+      },
+      faults.delay(STORE_LATENCY_MS),
+    );
+  };
+}
+
+/** Creates a store over a ledger. Each call is one transaction. */
+export function createMemoryStore(ledger: Ledger, transact: Transactions): MemoryStore {
+  const entries = Object.entries(ledger).map(([name, step]) => {
+    const run = step as (...values: unknown[]) => unknown;
+    return [name, (...given: unknown[]) => transact(name, given, () => run(...given))];
+  });
   return Object.fromEntries(entries) as MemoryStore;
 }
 

@@ -34,6 +34,9 @@ export function createClock(begin: number) {
   let now = begin;
   let order = 0;
   let moments = 0;
+  /** Work that must end before the next entry, and how much of it is left. */
+  let exclusive: Promise<unknown> = Promise.resolve();
+  let held = 0;
 
   function add(entry: Entry): void {
     let low = 0;
@@ -98,6 +101,14 @@ export function createClock(begin: number) {
       return await promise;
     },
 
+    /** Does work that needs several turns of Node's event loop, before the next entry. One such work runs at a time. */
+    async exclusively<T>(work: () => Promise<T>): Promise<T> {
+      held += 1;
+      const done = exclusive.then(work);
+      exclusive = done.catch(() => {});
+      return await done.finally(() => (held -= 1));
+    },
+
     kill(process: Process): void {
       process.state = 'dead';
       process.parked = [];
@@ -122,12 +133,18 @@ export function createClock(begin: number) {
         now = Math.max(now, entry.at);
         moments += 1;
         runEntry(entry);
-        await new Promise((settled) => real.setImmediate(settled));
+        do await nextTurn();
+        while (held > 0);
         if (until()) return;
       }
       now = Math.max(now, most);
     },
   };
+}
+
+/** Resolves when everything that can happen now has happened: all microtasks have run. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => real.setImmediate(resolve));
 }
 
 export type Clock = ReturnType<typeof createClock>;

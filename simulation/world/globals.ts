@@ -6,6 +6,9 @@ import { real } from './real.ts';
 /** The world that runs in this thread. */
 let world: { clock: Clock; random: Random } | null = null;
 
+/** The time of the workflow whose code runs; null if none runs. */
+let workflowTime: number | null = null;
+
 const RealDate = real.Date;
 
 /**
@@ -14,6 +17,11 @@ const RealDate = real.Date;
  */
 export function enter(next: typeof world): void {
   world = next;
+}
+
+/** Sets the time that the code of a workflow reads: the time of its task. Null: the time of the world again. */
+export function setWorkflowTime(time: number | null): void {
+  workflowTime = time;
 }
 
 function clock(): Clock {
@@ -48,6 +56,7 @@ class WorldDate extends RealDate {
     else super(...(given as [number]));
   }
   static override now(): number {
+    if (workflowTime !== null) return workflowTime;
     return world ? Math.floor(world.clock.now()) : RealDate.now();
   }
 }

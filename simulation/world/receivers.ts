@@ -14,6 +14,7 @@ export type Arrival = {
   webhookId: string;
   deliveryId: string;
   trigger: string;
+  signature: string;
   body: string;
   by: Process;
   at: number;
@@ -24,11 +25,16 @@ export const NETWORK_MS = 8;
 
 type Outcome = { afterMs: number; status: number } | { afterMs: number; failure: FailureKind };
 
-/** Creates the receivers of webhooks, whose URLs are `https://<id>/`. */
+/** Creates the receivers of webhooks or callbacks, whose URLs are `https://<id>/`. */
 export function createReceivers(
   clock: Clock,
   random: Random,
-  watch: { onSend(arrival: Arrival): void; onArrival(arrival: Arrival): void },
+  watch: {
+    onSend(arrival: Arrival): void;
+    onArrival(arrival: Arrival): void;
+    /** The sender gets a response. `status` is null if it fails. */
+    onResponse?(arrival: Arrival, status: number | null): void;
+  },
 ) {
   const modes = new Map<string, ReceiverMode>();
 
@@ -63,6 +69,7 @@ export function createReceivers(
       webhookId,
       deliveryId: headers['x-service-delivery'] ?? '',
       trigger: headers['x-trigger'] ?? '',
+      signature: headers['x-service-signature'] ?? '',
       body: Buffer.from(body).toString(),
       by,
       at: clock.now(),
@@ -71,7 +78,13 @@ export function createReceivers(
     const work = () => {
       watch.onArrival({ ...sent, at: clock.now() });
       const outcome = outcomeOf(modes.get(webhookId) ?? 'good', request.timeoutMs);
-      clock.after(outcome.afterMs + random.between(1, NETWORK_MS), by, () => resolve(outcome));
+      const isLate = outcome.afterMs > request.timeoutMs;
+      const afterMs = Math.min(outcome.afterMs, request.timeoutMs);
+      clock.after(afterMs + random.between(1, NETWORK_MS), by, () => {
+        resolve(isLate ? { afterMs, failure: 'timeout' } : outcome);
+        const isHeard = !isLate && request.signal?.aborted !== true;
+        watch.onResponse?.(sent, 'status' in outcome && isHeard ? outcome.status : null);
+      });
     };
     clock.after(random.between(1, NETWORK_MS), null, work);
     return recordOf(await promise, startedAt);
