@@ -84,7 +84,9 @@ function comparable(value: unknown, ids: ReadonlySet<unknown>): unknown {
     const { executionId, execution_id, id } = (one ?? {}) as Record<string, unknown>;
     return [one, executionId, execution_id, id].some((name) => ids.has(name));
   };
-  return value.filter(isOwn).map(plain);
+  const own = value.filter(isOwn).map(plain);
+  // Statements that return ids promise no order.
+  return own.every((one) => typeof one === 'string') ? own.toSorted() : own;
 }
 
 function plain(value: unknown): unknown {

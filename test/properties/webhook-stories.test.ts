@@ -212,7 +212,8 @@ describe('webhooks and their deliveries', function () {
       },
       async delete({ which: index }) {
         const webhook = webhookAt(index);
-        if (webhook === undefined) return;
+        // One stays, whose delivery shows that an event was dispatched. A webhook that is created before gets the event, too.
+        if (webhook === undefined || live().length === 1) return;
         const rows = await deliveriesOf(webhook);
         assert.equal((await world.send('DELETE', `/api/v1/webhooks/${webhook.id}`)).status, 204);
         assert.equal((await world.send('GET', `/api/v1/webhooks/${webhook.id}`)).status, 404);
