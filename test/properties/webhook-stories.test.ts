@@ -11,7 +11,7 @@ import { holdsAsync } from './property.ts';
  * automatic retry is due after a minute, which the model does not contain. So a story that takes longer shows nothing.
  */
 
-const STORIES = 12;
+const STORIES = 8;
 const FIRST_RETRY_MS = 55_000;
 /** How long the API may take to get to the state of the model, in milliseconds. */
 const LONGEST_MS = 35_000;
