@@ -15,10 +15,10 @@ const STATEMENTS = {
   'people/actors': 'reads',
   'tasks/artifacts': 'unused',
   'tasks/callbacks': 'callbacks',
-  'tasks/escalations': 'unused',
   'tasks/feed': 'feed',
   'tasks/push': 'unused',
   'tasks/reruns': 'reruns',
+  'tasks/run-notices': 'unused',
   'tasks/task-runs': 'task-runs',
 };
 

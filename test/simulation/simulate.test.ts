@@ -10,9 +10,8 @@ async function simulate(...options: string[]): Promise<string[]> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [inCheckout('simulation', 'main.ts'), ...options],
-    {
-      maxBuffer: 64 * 1_048_576,
-    },
+    // A world that never ends must not keep a core busy after its test has failed.
+    { maxBuffer: 64 * 1_048_576, timeout: 110_000 },
   );
   return stdout.trim().split('\n');
 }
