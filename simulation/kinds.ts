@@ -1,7 +1,8 @@
 import { createRunStory, type RunStory } from './runs/story.ts';
 import { runRunStory } from './runs/world.ts';
 import { createStory, type Story } from './story.ts';
-import { runStory, type Outcome } from './world.ts';
+import { runStory } from './world.ts';
+import type { Outcome } from './world/tell-story.ts';
 
 /** The part of a story that shrinking changes. */
 export type AnyStory = { workers: number; steps: readonly { at: number; kind: string }[] };

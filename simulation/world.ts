@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
 import { createGroupStarter } from '../src/api/events/group-starter.ts';
-import { derivedUuid } from '../src/database/common/ids.ts';
 import { createDeliveryControl } from '../src/temporal/delivery-control.ts';
 import { createEngine } from './engine/engine.ts';
 import { createTasks, type Worker } from './engine/tasks.ts';
-import type { Violation } from './invariants/guarantees.ts';
 import { createObserver } from './invariants/observer.ts';
 import { watchPlaces } from './invariants/places.ts';
 import { createPeople } from './people.ts';
@@ -14,47 +11,19 @@ import { createMemoryStore, createTransactions, STORE_LATENCY_MS } from './store
 import { createTables, type Tables } from './store/tables.ts';
 import { describeStep, type Step, type Story } from './story.ts';
 import { startWorker } from './worker.ts';
-import { createClock, createProcess, type Process } from './world/clock.ts';
+import { createProcess, type Clock, type Process } from './world/clock.ts';
 import { createFaults } from './world/faults.ts';
-import { enter } from './world/globals.ts';
 import { createRandom } from './world/random.ts';
 import { createReceivers, NETWORK_MS } from './world/receivers.ts';
+import { tellStory, type Journal, type Outcome, type World } from './world/tell-story.ts';
 
-/** The result of a world. `trace` has a line for each event; the same story gives the same bytes. */
-export type Outcome = { violation: Violation | null; trace: string; hash: string };
-
-/** The start time of every world, and the maximum time from its last step to its end, in milliseconds. */
-const BEGIN = Date.UTC(2026, 0, 1);
-const LONGEST_MS = 72 * 3_600_000;
-/** Time in which requests and attempts in progress end, in milliseconds. */
-const LAST_REQUESTS_MS = 60_000;
-
-/** Runs a story in a world of its own, until nothing is left to do or a guarantee does not hold. */
+/** Runs a story about events and deliveries in a world of its own. */
 export async function runStory(story: Story): Promise<Outcome> {
-  const clock = createClock(BEGIN);
-  enter({ clock, random: createRandom(`globals ${story.seed}`) });
-  try {
-    const world = createWorld(story, clock);
-    await world.run();
-    const trace = world.lines.join('\n');
-    return { violation: world.violation(), trace, hash: createHash('sha256').update(trace).digest('hex') };
-  } finally {
-    enter(null);
-  }
+  return await tellStory(story.seed, (clock, journal) => createWorld(story, clock, journal));
 }
 
-function createWorld(story: Story, clock: ReturnType<typeof createClock>) {
+function createWorld(story: Story, clock: Clock, { trace, report, newId }: Journal): World {
   const { seed } = story;
-  const lines: string[] = [];
-  let violation: Violation | null = null;
-  const trace = (line: string) => lines.push(`${(clock.now() - BEGIN).toFixed(0)} ${line}`);
-  const report = (guarantee: Violation['guarantee'], what: string) => {
-    trace(`VIOLATION of ${guarantee}: ${what}`);
-    violation ??= { guarantee, what, at: clock.now() - BEGIN };
-  };
-
-  let ids = 0;
-  const newId = (what: string) => derivedUuid(new Date(), `${what} ${(ids += 1)}`);
   const tables = createTables(
     () => new Date(),
     () => newId('group'),
@@ -192,18 +161,9 @@ function createWorld(story: Story, clock: ReturnType<typeof createClock>) {
   const isQuiet = () => stepsLeft === 0 && leftIn(tables) === '' && engine.openWorkflows().length === 0;
 
   return {
-    lines,
-    violation: () => violation,
-    async run(): Promise<void> {
-      const limit = BEGIN + lastAt + LONGEST_MS;
-      do {
-        await clock.run(() => violation !== null || isQuiet(), limit);
-        // Requests in progress may cause more work.
-        if (violation === null) await clock.run(() => violation !== null, clock.now() + LAST_REQUESTS_MS);
-      } while (violation === null && !isQuiet() && clock.now() < limit);
-      if (violation === null)
-        observer.onEnd(isQuiet(), `${leftIn(tables)} ${engine.openWorkflows().join(' ')}`);
-    },
+    lastAt,
+    isQuiet,
+    atEnd: [() => observer.onEnd(isQuiet(), `${leftIn(tables)} ${engine.openWorkflows().join(' ')}`)],
   };
 }
 

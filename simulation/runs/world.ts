@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { derivedUuid } from '../../src/database/common/ids.ts';
 import {
   recordEnds,
   recordPauses,
@@ -16,16 +14,21 @@ import { callbackRetry, taskCallback } from '../../src/workflows/task-callback.t
 import { taskRun } from '../../src/workflows/task-run.ts';
 import { LATENCY_MS, requestsTo } from '../engine/engine.ts';
 import { createTasks, type Worker } from '../engine/tasks.ts';
-import type { Violation } from '../invariants/guarantees.ts';
 import { SILENT, startReconciler, type Parts } from '../reconciler.ts';
 import { createTransactions, STORE_LATENCY_MS } from '../store/memory-store.ts';
 import { describeStep, isFault } from '../story.ts';
-import { createClock, createProcess, type Process } from '../world/clock.ts';
+import { createProcess, type Clock, type Process } from '../world/clock.ts';
 import { createFaults } from '../world/faults.ts';
-import { enter } from '../world/globals.ts';
 import { createRandom } from '../world/random.ts';
 import { createReceivers, NETWORK_MS } from '../world/receivers.ts';
-import type { Outcome } from '../world.ts';
+import {
+  BEGIN,
+  LAST_REQUESTS_MS,
+  tellStory,
+  type Journal,
+  type Outcome,
+  type World,
+} from '../world/tell-story.ts';
 import { createCallers } from './callers.ts';
 import { createClient, createInspector } from './engine/client.ts';
 import { createServer, type WorkflowWorker } from './engine/server.ts';
@@ -36,11 +39,6 @@ import { asDatabase, createRunTables, type RunTables } from './store/tables.ts';
 import type { RunStep, RunStory } from './story.ts';
 import { startRunWorker } from './worker.ts';
 
-/** The start time of every world, and the maximum time from its last step to its end, in milliseconds. */
-const BEGIN = Date.UTC(2026, 0, 1);
-const LONGEST_MS = 72 * 3_600_000;
-/** Time in which requests in progress end, in milliseconds. */
-const LAST_REQUESTS_MS = 60_000;
 /** Time after the last step, and after all faults, when people continue the runs that are still paused. */
 const PATIENCE_MS = 15 * 60_000;
 /** Time in which the reconciler records what an operator did, in milliseconds. Its turns are rarer than in production. */
@@ -53,32 +51,13 @@ const PARTS: Parts<ReconcilerDependencies> = {
   everySweep: [sweep, startUnsentCallbacks, startUnstartedCallbackRetries],
 };
 
-/** Runs a story in a world of its own, until nothing is left to do or a guarantee does not hold. */
+/** Runs a story about runs and callbacks in a world of its own. */
 export async function runRunStory(story: RunStory): Promise<Outcome> {
-  const clock = createClock(BEGIN);
-  enter({ clock, random: createRandom(`globals ${story.seed}`) });
-  try {
-    const world = createWorld(story, clock);
-    await world.run();
-    const trace = world.lines.join('\n');
-    return { violation: world.violation(), trace, hash: createHash('sha256').update(trace).digest('hex') };
-  } finally {
-    enter(null);
-  }
+  return await tellStory(story.seed, (clock, journal) => createWorld(story, clock, journal));
 }
 
-function createWorld(story: RunStory, clock: ReturnType<typeof createClock>) {
+function createWorld(story: RunStory, clock: Clock, { trace, report, newId }: Journal): World {
   const { seed, historyEvents, steps } = story;
-  const lines: string[] = [];
-  let violation: Violation | null = null;
-  const trace = (line: string) => lines.push(`${(clock.now() - BEGIN).toFixed(0)} ${line}`);
-  const report = (guarantee: Violation['guarantee'], what: string) => {
-    trace(`VIOLATION of ${guarantee}: ${what}`);
-    violation ??= { guarantee, what, at: clock.now() - BEGIN };
-  };
-  let ids = 0;
-  const newId = (what: string) => derivedUuid(new Date(), `${what} ${(ids += 1)}`);
-
   const tables = createRunTables();
   const faultsUntil = lastFault(steps);
   const slackMs = 2 * STORE_LATENCY_MS * 20 + 2 * NETWORK_MS + 10;
@@ -265,18 +244,9 @@ function createWorld(story: RunStory, clock: ReturnType<typeof createClock>) {
   const isQuiet = () => stepsLeft === 0 && !callers.isWaiting() && left() === '';
 
   return {
-    lines,
-    violation: () => violation,
-    async run(): Promise<void> {
-      const limit = BEGIN + lastAt + LONGEST_MS;
-      do {
-        await clock.run(() => violation !== null || isQuiet(), limit);
-        // Requests in progress may cause more work.
-        if (violation === null) await clock.run(() => violation !== null, clock.now() + LAST_REQUESTS_MS);
-      } while (violation === null && !isQuiet() && clock.now() < limit);
-      if (violation === null) observer.onEnd(isQuiet(), left());
-      if (violation === null) callbacks.onEnd();
-    },
+    lastAt,
+    isQuiet,
+    atEnd: [() => observer.onEnd(isQuiet(), left()), callbacks.onEnd],
   };
 }
 
