@@ -20,7 +20,11 @@ export function writeStarterFiles(folder: string, env: NodeJS.ProcessEnv): Start
   const deploy = relative(folder, join(service, 'deploy'));
   const files: [path: string, about: string, text: string][] = [
     ['agents.yml', 'the agents of each type of task; `baton start` uses it', example('agents.yml')],
-    ['receiver.ts', 'receives webhooks: WEBHOOK_SECRET=… node receiver.ts', receiver(example)],
+    [
+      'receiver.ts',
+      'receives webhooks: WEBHOOK_SECRET=… node receiver.ts',
+      example('examples', 'receivers', 'typescript', 'receiver.ts'),
+    ],
     ['compose.yaml', 'the service with a container engine; its first lines say how', compose(deploy)],
     [
       'compose.agents.yaml',
@@ -33,10 +37,6 @@ export function writeStarterFiles(folder: string, env: NodeJS.ProcessEnv): Start
     if (written) writeFileSync(join(folder, path), text);
     return { path, about, written };
   });
-}
-
-function receiver(example: (...parts: string[]) => string): string {
-  return example('examples', 'receivers', 'typescript', 'receiver.ts');
 }
 
 function compose(deploy: string): string {

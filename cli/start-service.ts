@@ -8,11 +8,11 @@ import { LAUNCHER, localFolder, ROOT } from './local-service.ts';
 
 /** The service in the package, and the file in it that names its content. */
 const PACKAGED = join(ROOT, 'service');
-const STAMP = 'content';
+export const STAMP = 'content';
 /** What the service itself adds to its folder. */
 const KEPT = new Set(['node_modules', '.local']);
-/** npm packs no file of this name. */
-const RENAMED: Readonly<Record<string, string>> = { npmrc: '.npmrc' };
+/** npm packs no file with this name, so it has another one in the package. */
+export const NPMRC = { packed: 'npmrc', unpacked: '.npmrc' } as const;
 
 /**
  * Runs the local service in this terminal until it ends. Outside a checkout, it first unpacks the service of this package into
@@ -50,8 +50,9 @@ export function unpackService(data: string): string {
       if (!KEPT.has(name)) rmSync(join(service, name), { recursive: true });
     }
     for (const name of readdirSync(PACKAGED)) {
-      if (name !== STAMP)
-        cpSync(join(PACKAGED, name), join(service, RENAMED[name] ?? name), { recursive: true });
+      if (name === STAMP) continue;
+      const unpacked = name === NPMRC.packed ? NPMRC.unpacked : name;
+      cpSync(join(PACKAGED, name), join(service, unpacked), { recursive: true });
     }
     cpSync(join(PACKAGED, STAMP), join(service, STAMP));
     return service;

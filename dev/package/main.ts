@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { NPMRC, STAMP } from '../../cli/start-service.ts';
 import { inCheckout } from '../common/paths.ts';
 import { buildClient } from './client.ts';
 import { bundleCommandLine } from './command-line.ts';
@@ -29,8 +30,6 @@ const SERVICE = [
   'deploy/compose/**/*',
   '.{npmrc,dockerignore}',
 ];
-/** npm packs no file of this name. `baton start` names it again. */
-const RENAMED: Readonly<Record<string, string>> = { '.npmrc': 'npmrc' };
 const NOT_SERVICE = /^web\/(dist|\.generated|\.building-)|node_modules/;
 
 /** Packs the package. Returns the path of the tarball below `folder`. */
@@ -56,12 +55,12 @@ function copyService(folder: string): void {
     .map(({ parentPath, name }) => join(parentPath, name).slice(inCheckout().length + 1))
     .filter((file) => !NOT_SERVICE.test(file));
   for (const file of files.toSorted()) {
-    const place = join(folder, RENAMED[file] ?? file);
+    const place = join(folder, file === NPMRC.unpacked ? NPMRC.packed : file);
     mkdirSync(dirname(place), { recursive: true });
     copyFileSync(inCheckout(file), place);
     hash.update(`${file}\0`).update(readFileSync(place)).update('\0');
   }
-  writeFileSync(join(folder, 'content'), `${hash.digest('hex')}\n`);
+  writeFileSync(join(folder, STAMP), `${hash.digest('hex')}\n`);
 }
 
 function description() {
