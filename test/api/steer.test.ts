@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { randomUUIDv7 } from 'node:crypto';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import { RUN_PAUSES } from '../../src/domain/common/limits.ts';
 import { assertProblem } from './problems.ts';
+import { newRunRow } from '../support/run-row.ts';
 import { useWorld } from '../support/world.ts';
 
 describe('pause, continue and cancel', () => {
@@ -39,20 +39,10 @@ describe('pause, continue and cancel', () => {
   }
 
   it('take effect on a run whose workflow does not exist yet', async () => {
-    const id = randomUUIDv7();
-    await insertRun(world.database, {
-      id,
-      workspace_id: world.installation.workspace_id,
-      project_id: world.installation.project_id,
-      created_by: 'key:test',
-      title: 'Accepted a moment ago',
-      description: null,
-      task_type: 'chore',
-      metadata: JSON.stringify({ rehearsal: { steps: 1, step_ms: 60_000 } }),
-      callback_url: null,
-      callback_secret: 'sealed',
-      created_at: new Date(),
-    });
+    const metadata = JSON.stringify({ rehearsal: { steps: 1, step_ms: 60_000 } });
+    const run = newRunRow(world.installation, { title: 'Accepted a moment ago', metadata });
+    await insertRun(world.database, run);
+    const { id } = run;
     assert.equal((await act(id, 'pause')).json.state, 'paused');
     assert.equal((await act(id, 'continue')).status, 202);
     assert.equal((await act(id, 'cancel')).json.state, 'cancelled');

@@ -3,7 +3,8 @@ import type { Baton, FeedEvent, TransportName } from '../../clients/typescript/s
 import { quietRun, writeEvents } from '../gateway/quiet-runs.ts';
 import { tokenForger } from '../gateway/forged-tokens.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
-import { SHARED_RINGS, startGateways, type GatewayProcess } from '../support/gateways.ts';
+import { startGateways, type GatewayProcess } from '../support/gateways.ts';
+import { SHARED_RINGS } from '../support/rings.ts';
 import { eventually } from '../support/eventually.ts';
 import { useOwnWorld } from '../support/world.ts';
 import { useClient } from './installed-client.ts';

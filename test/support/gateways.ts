@@ -4,16 +4,11 @@ import { join } from 'node:path';
 import { freePort } from '../../dev/common/free-port.ts';
 import { startNodeService } from '../../dev/launcher/node-service.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
+import { SHARED_RINGS } from './rings.ts';
 import { services } from './services.ts';
 
 /** A gateway in a separate process. */
 export type GatewayProcess = { url: string; pid: number; stop(): Promise<void> };
-
-/** Key rings for the environments of several processes. */
-export const SHARED_RINGS = {
-  BATON_SEALING_KEYS: `shared:${Buffer.alloc(32, 3).toString('base64')}`,
-  BATON_TOKEN_KEYS: `shared:${Buffer.alloc(32, 4).toString('base64')}`,
-};
 
 /**
  * Starts gateways in addition to a world with {@link SHARED_RINGS}, on the same database and Temporal. `close` stops them all.

@@ -1,14 +1,21 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { NewRun } from '../../src/database/tasks/task-runs.ts';
 import type { Installation } from '../../src/runtime/installation.ts';
+import { parseKeyRing } from '../../src/security/key-ring.ts';
+import { callbackSecretContext, createSealing } from '../../src/security/sealing.ts';
+import { SHARED_RINGS } from './rings.ts';
+
+/** A service that starts later must be able to open the secrets in its database. */
+const sealing = createSealing(parseKeyRing(SHARED_RINGS.BATON_SEALING_KEYS));
 
 /** Returns a row for `insertRun`: a new run of the installation's project without a callback. */
 export function newRunRow(
   { workspace_id, project_id }: Pick<Installation, 'workspace_id' | 'project_id'>,
   fields: Partial<NewRun> = {},
 ): NewRun {
+  const { id = randomUUIDv7() } = fields;
   return {
-    id: randomUUIDv7(),
+    id,
     workspace_id,
     project_id,
     created_by: 'key:test',
@@ -17,7 +24,7 @@ export function newRunRow(
     task_type: 'feature',
     metadata: '{}',
     callback_url: null,
-    callback_secret: 'sealed',
+    callback_secret: sealing.seal('a secret', callbackSecretContext(id)),
     created_at: new Date(),
     ...fields,
   };

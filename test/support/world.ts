@@ -12,7 +12,7 @@ import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
 import { startTaskWorker } from '../../workers/task-worker.ts';
 import { installRuntime } from '../../src/runtime/temporal.ts';
 import { eventually } from './eventually.ts';
-import { SHARED_RINGS } from './gateways.ts';
+import { SHARED_RINGS } from './rings.ts';
 import { freshDatabase, services, type FreshDatabase } from './services.ts';
 import { settingsOn } from './settings.ts';
 import { sharedInLane } from './shared.ts';
