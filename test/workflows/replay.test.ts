@@ -10,12 +10,14 @@ import { DefaultLogger, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { stepIdsOf } from '../../src/database/common/ids.ts';
 import { requestCallbackRetry } from '../../src/database/tasks/callbacks.ts';
+import { savePushConfig } from '../../src/database/tasks/push.ts';
 import { findPlan } from '../../src/database/tasks/reruns.ts';
 import { insertRun } from '../../src/database/tasks/task-runs.ts';
 import { createRerunPlan } from '../../src/domain/tasks/rerun.ts';
 import { agentsBundle, workflowBundle } from '../../src/runtime/bundle.ts';
 import { backlogWorkflowId, manualRetriesWorkflowId } from '../../src/temporal/delivery-messages.ts';
-import { callbackRetryWorkflowId } from '../../src/temporal/task-messages.ts';
+import { createSealing, pushSecretsContext } from '../../src/security/sealing.ts';
+import { callbackRetryWorkflowId, pushWorkflowId } from '../../src/temporal/task-messages.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { failCallback } from '../support/ended-run.ts';
@@ -186,6 +188,22 @@ const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
     await requestCallbackRetry(runs.database, { ...retry, workspaceId, actor: me.by, now: new Date() });
     await runs.control.retryCallback(retry);
     return callbackRetryWorkflowId(retry);
+  },
+  async pushed(runs) {
+    const receiver = await startCallbackReceiver();
+    try {
+      const executionId = await runs.submit({ rehearsal: { steps: 1 } });
+      await runs.reaches(executionId, 'completed');
+      const push = { executionId, id: 'main' };
+      const plain = JSON.stringify({ token: null, authorization: null });
+      const secrets = createSealing(runs.configuration.sealingKeys).seal(plain, pushSecretsContext(push));
+      await savePushConfig(runs.database, { ...push, url: receiver.url, secrets, after: 0, now: new Date() });
+      await runs.control.sendPushes(push);
+      await runs.client.workflow.getHandle(pushWorkflowId(push)).result();
+      return pushWorkflowId(push);
+    } finally {
+      await receiver.close();
+    }
   },
   'called-back-in-vain': (runs) => runs.submit({ rehearsal: { steps: 1 }, callbackUrl: NOWHERE }),
   recovered: (runs) => runs.submit({ rehearsal: { steps: 2, fail: { step: 1, times: 2 } } }),
