@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { pino } from 'pino';
 import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
@@ -8,6 +9,7 @@ import { startForgottenManualRetries } from '../../src/reconciler/forgotten-deli
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
+import { inTransaction, type Statement } from '../support/locked.ts';
 import { successOf } from '../support/results.ts';
 
 describe('the manual retries of a webhook', () => {
@@ -65,6 +67,28 @@ describe('the manual retries of a webhook', () => {
         ['manual', 500],
       ],
     );
+  });
+
+  it('include one whose request was committed after a later one was read', async () => {
+    const { webhookId, row } = await delivered(1);
+    const held: ServerResponse[] = [];
+    receiver.answering((_request, response) => void held.push(response));
+    const request: Statement = [
+      'insert into manual_retries (delivery_id, token, webhook_id, attempts) values ($1, $2, $3, 1)',
+      row.id,
+      randomUUIDv7(),
+      webhookId,
+    ];
+    await inTransaction(world.database, [request], async (commit) => {
+      await world.requestRetry(row);
+      await world.control.makeManualRetries(webhookId);
+      await receiver.receives(2);
+      await commit();
+      // The receiver still holds the first one.
+      await receiver.receives(3);
+    });
+    for (const response of held) response.writeHead(500).end();
+    await made(webhookId);
   });
 
   it('are not made again if their worker died after it had recorded the attempt', async () => {

@@ -98,6 +98,16 @@ describe('an attempt that waits for a free place', function () {
       };
     });
 
+  /** Resolves when an attempt has got no place. */
+  const isRefused = (limiter: AttemptLimiter, acquire = limiter.acquire) =>
+    new Promise<void>((resolve) => {
+      limiter.acquire = async (...requested) => {
+        const place = await acquire(...requested);
+        if (place === null) resolve();
+        return place;
+      };
+    });
+
   /** Starts a scheduled attempt that waits for the occupied place. */
   async function waitingRetry() {
     const failed = await failedDelivery();
@@ -157,6 +167,21 @@ describe('an attempt that waits for a free place', function () {
     request.attempts = 2;
     await attemptOnce();
     assert.equal(receiver.requests.length, failed.before + 2, 'a new request sends the delivery again');
+  });
+
+  it('is made manually by the same call if it gets no place at first', async () => {
+    const failed = await failedDelivery();
+    const { webhookId, row, limiter } = failed;
+    const held: ServerResponse[] = [];
+    receiver.answering((_request, response) => void held.push(response));
+    for (const _ of [1, 2]) await world.requestRetry(row);
+    const refused = isRefused(limiter);
+    const call = new MockActivityEnvironment().run(failed.activities.makeManualRetries, { webhookId });
+    await refused;
+    receiver.answering(500);
+    for (const response of held) response.writeHead(500).end();
+    assert.deepEqual(await call, { isMore: false, isCrowded: false });
+    assert.equal(receiver.requests.length, failed.before + 2);
   });
 
   it('leaves the queue if it is aborted', async () => {
