@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { cancelForgottenTests } from '../database/webhooks/deliveries.ts';
 import type { DeliveryStore } from '../database/webhooks/delivery-store.ts';
-import { listUnmailedOccasions } from '../database/people/notices.ts';
+import { listUnmailedOccasions, markMailsStarted } from '../database/people/notices.ts';
 import { TEST_DRAFT_MS } from '../domain/common/limits.ts';
 import type { NoticeKind } from '../domain/people/notice.ts';
 import { countNextGroups, type StoredGroup } from '../domain/webhooks/dispatch-batches.ts';
@@ -31,8 +31,8 @@ type WithDatabase<Name extends keyof DeliveryDependencies> = Pick<DeliveryDepend
 const IN_PROGRESS_MS = 3_000;
 /** Time in which a backlog, or a manual retry, is sent or has an active workflow, in milliseconds. */
 const BACKLOG_MS = 15_000;
-/** How far back notices without mails are searched, in milliseconds. */
-const NOTICE_MS = 3_600_000;
+/** How far back notices without mails are searched, in milliseconds: as long as a mail is tried. */
+const NOTICE_MS = 24 * 3_600_000;
 /** Time in which the workflow of a scheduled retry starts it, in milliseconds. */
 const OVERDUE_MS = 60_000;
 /** Time in which the process that stored a test has sent or cancelled it, in milliseconds. */
@@ -227,12 +227,16 @@ export async function startUnsentNotices({
   deliveryControl,
   clock,
 }: WithDatabase<'deliveryControl' | 'clock'>): Promise<void> {
-  const span = { after: before(clock, NOTICE_MS), before: before(clock, IN_PROGRESS_MS) };
-  // For notices that are being mailed, or need no mail, the workflow exists already. Then this does nothing.
+  const span = { after: before(clock, NOTICE_MS), before: before(clock, IN_PROGRESS_MS), limit: BATCH };
   await forEachRow(
     await listUnmailedOccasions(database, span),
     ({ id }) => id,
-    ({ kind, id, at }) => deliveryControl.notify(NOTIFY_INPUT[kind](id, at.toISOString())),
+    async (occasion) => {
+      const { kind, id, at } = occasion;
+      // If the workflow exists already, this starts nothing.
+      await deliveryControl.notify(NOTIFY_INPUT[kind](id, at.toISOString()));
+      await markMailsStarted(database, occasion, clock());
+    },
   );
 }
 

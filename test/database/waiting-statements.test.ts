@@ -59,6 +59,7 @@ describe('a statement that waits for another transaction', () => {
         `insert into task_events (execution_id, seq, key, type, at, data) values (?, 1, 'a', 'state.changed', now(), '{}')`,
         [executionId],
       );
+      await execute('update task_runs set last_seq = 1 where id = ?', [executionId]);
       const until = new Date(now.getTime() + 60_000);
       const claim = () => claimDuePushes(fresh.database, { now, until, limit: 10 });
       const other: Statement = [

@@ -89,6 +89,7 @@ describe('the disabling of a webhook', function () {
       created_at: at,
       read_at: null,
       emailed_at: null,
+      mail_started_at: null,
     });
     const before = server.mails.length;
     const { database, control: deliveryControl } = world;

@@ -154,5 +154,7 @@ export const Notification = defineEntity({
     created_at: p.datetime(),
     read_at: p.datetime().nullable(),
     emailed_at: p.datetime().nullable(),
+    /** When the workflow of its mail was started. */
+    mail_started_at: p.datetime().nullable(),
   },
 });

@@ -50,7 +50,8 @@ export async function readNotice(
 const isOpen = sql<boolean>`case n.kind
   when 'task.asked' then exists (
     select from task_runs r where r.id = split_part(n.subject, ':', 2)::uuid
-      and r.state = 'paused' and coalesce(r.question ->> 'id', ${FIRST_QUESTION}) = n.detail ->> 'question_id')
+      and r.state = 'paused' and r.question is not null
+      and coalesce(r.question ->> 'id', ${FIRST_QUESTION}) = n.detail ->> 'question_id')
   when 'task.escalated' then exists (
     select from task_runs r where r.id = split_part(n.subject, ':', 2)::uuid and r.state = 'escalated'
       and not exists (select from task_runs later where later.rerun_of = r.id))
@@ -132,19 +133,35 @@ async function lockUnmailed(
   return rows[0] ?? null;
 }
 
-/** Returns the occasions of this time span with notices that were not mailed. */
+/** Returns occasions of this time span whose mails were not started, oldest first. */
 export async function listUnmailedOccasions(
   database: Database,
-  { after, before }: { after: Date; before: Date },
+  { after, before, limit }: { after: Date; before: Date; limit: number },
 ): Promise<Occasion[]> {
   const { rows } = await sql<{ kind: NoticeKind; subject: string; created_at: string }>`
-    select distinct kind, subject, created_at from notifications
+    select distinct created_at, kind, subject from notifications
     where created_at > ${after.toISOString()}::timestamptz and created_at < ${before.toISOString()}::timestamptz
-      and kind = any(${Object.keys(NOTICES)}::text[]) and emailed_at is null
+      and kind = any(${Object.keys(NOTICES)}::text[]) and emailed_at is null and mail_started_at is null
+    order by created_at, kind, subject limit ${limit}
   `.execute(queryBuilderOf(database));
   return rows.map(({ kind, subject, created_at }) => ({
     kind,
     id: subject.slice(subject.indexOf(':') + 1),
     at: new Date(created_at),
   }));
+}
+
+/** Records that a workflow mails the notices of an occasion, or has found that nobody needs a mail. */
+export async function markMailsStarted(
+  database: Database,
+  { kind, id, at }: Occasion,
+  now: Date,
+): Promise<void> {
+  await database.em
+    .fork()
+    .nativeUpdate(
+      Notification,
+      { kind, subject: subjectOf({ kind, id }), created_at: at, mail_started_at: null },
+      { mail_started_at: now },
+    );
 }

@@ -130,6 +130,8 @@ export const PushConfig = defineEntity({
     secrets: p.text(),
     /** The last event of the feed that was delivered, or whose attempts have failed. */
     sent_seq: p.integer(),
+    /** Up to this event, no event after `sent_seq` causes a notification. */
+    seen_seq: p.integer().default(0),
     /** Whether the end of the run is settled. */
     is_over: p.boolean(),
     /** Until then, a workflow sends the notifications. */

@@ -75,27 +75,35 @@ export async function listPushAttempts(database: Database, executionId: string):
 
 /**
  * Claims configurations with events that were not sent, until `until`, and returns them. Skips those that another process
- * is claiming: after a wait, it would claim them again.
+ * is claiming: after a wait, it would claim them again. Reads each event of a run once, since a long step reports its
+ * progress with thousands of events that cause no notification.
  */
 export async function claimDuePushes(
   database: Database,
   { now, until, limit }: { now: Date; until: Date; limit: number },
 ): Promise<PushKey[]> {
-  const { rows } = await sql<{ execution_id: string; id: string }>`
-    update push_configs set claimed_until = ${until.toISOString()}::timestamptz
-    where (execution_id, id) in (
-      select config.execution_id, config.id from push_configs config
-      where not is_over and (claimed_until is null or claimed_until < ${now.toISOString()}::timestamptz)
-        and exists (
+  const { rows } = await sql<{ execution_id: string; id: string; is_due: boolean }>`
+    with looked as (
+      select config.execution_id, config.id, run.last_seq, exists (
           select 1 from task_events event
-          where event.execution_id = config.execution_id and event.seq > config.sent_seq
-            and event.type = any(${[...PUSHED]}::text[])
-        )
-      order by execution_id limit ${limit} for update of config skip locked
+          where event.execution_id = config.execution_id and event.seq <= run.last_seq
+            and event.seq > greatest(config.sent_seq, config.seen_seq) and event.type = any(${[...PUSHED]}::text[])
+        ) as is_due
+      from push_configs config join task_runs run on run.id = config.execution_id
+      where not config.is_over
+        and (config.claimed_until is null or config.claimed_until < ${now.toISOString()}::timestamptz)
+        and run.last_seq > greatest(config.sent_seq, config.seen_seq)
+      order by config.execution_id limit ${limit} for update of config skip locked
     )
-    returning execution_id, id
+    update push_configs config set
+      claimed_until = case when is_due then ${until.toISOString()}::timestamptz else claimed_until end,
+      seen_seq = case when is_due then seen_seq else last_seq end
+    from looked where config.execution_id = looked.execution_id and config.id = looked.id
+    returning config.execution_id, config.id, is_due
   `.execute(queryBuilderOf(database));
-  return rows.map(({ execution_id: executionId, id }) => ({ executionId, id }));
+  return rows.flatMap(({ execution_id: executionId, id, is_due: isDue }) =>
+    isDue ? { executionId, id } : [],
+  );
 }
 
 /** Ends a claim, so that the next event is sent without a wait. */
