@@ -233,6 +233,7 @@ describe('the Python client', function () {
           refused: [
             [404, 'not_found', true],
             [409, 'invalid_state', true],
+            [422, 'validation_failed', true],
           ],
         });
       });

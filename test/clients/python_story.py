@@ -116,7 +116,11 @@ async def control(baton: AsyncBaton) -> None:
     await baton.tasks.cancel(again["execution_id"])
     await baton.tasks.erase(id)
     refused: list[object] = []
-    for call in (lambda: baton.tasks.get(id), lambda: baton.tasks.retry_callback(again["execution_id"])):
+    for call in (
+        lambda: baton.tasks.get(id),
+        lambda: baton.tasks.retry_callback(again["execution_id"]),
+        lambda: baton.tasks.rerun(again["execution_id"], answer="There was no question."),
+    ):
         try:
             await call()
         except BatonProblem as problem:

@@ -123,4 +123,22 @@ describe('a request of the client package', function () {
     const fixed = connect({ apiKey: undefined, token: 'no token' });
     await assert.rejects(fixed.tasks.list().take(1), problem('unauthenticated', 401));
   });
+
+  it('requests one newer token if concurrent requests are rejected one after another', async () => {
+    const tokens = ['an old token', (await baton.createToken()).token];
+    const first = Promise.withResolvers<void>();
+    const { fetch: rejecting, sent } = disturbed(
+      async () => Response.json({ data: [], next_cursor: null }),
+      answer(401),
+      async () => (await first.promise, await answer(401)()),
+    );
+    const source = () => tokens.shift() ?? assert.fail('a third token');
+    const { tasks } = connect({ apiKey: undefined, token: source, fetch: rejecting });
+    await tasks.list().take(1);
+    const [one, other] = [tasks.list().take(1), tasks.list().take(1)];
+    await one;
+    first.resolve();
+    await other;
+    assert.equal(sent.length, 5);
+  });
 });

@@ -10,8 +10,8 @@ export type Credentials = {
   headers(): Promise<Record<string, string>>;
   /** Returns a new token of the caller's source. Returns null for an API key, which has to create its tokens. */
   freshToken(): Promise<TimedToken | null>;
-  /** Discards a rejected credential. Returns true if a retry would use a newer one. */
-  discard(): boolean;
+  /** Discards a credential that was rejected. `rejected` is what {@link headers} returned. Returns true if a retry may use a newer one. */
+  discard(rejected: Record<string, string>): boolean;
 };
 
 /** A token is renewed after this share of its lifetime. */
@@ -30,23 +30,24 @@ export function createCredentials(
   }
   if (apiKey !== undefined) return credentialsInHeaders({ 'X-API-Key': apiKey });
   const source: TokenSource = typeof token === 'function' ? token : () => token ?? '';
-  let cached: { token: string; until: number } | null = null;
-  const freshToken = async (): Promise<TimedToken> => {
+  let cached: { headers: Record<string, string>; until: number } | null = null;
+  const freshToken = async () => {
     const text = await source();
     const lifetimeMs = lifetimeOf(text, now());
-    cached = { token: text, until: now() + (lifetimeMs ?? Number.POSITIVE_INFINITY) * RENEWAL_SHARE };
-    return { token: text, lifetimeMs };
+    const headers = { Authorization: `Bearer ${text}` };
+    cached = { headers, until: now() + (lifetimeMs ?? Number.POSITIVE_INFINITY) * RENEWAL_SHARE };
+    return { token: text, lifetimeMs, headers };
   };
   return {
     async headers() {
-      const valid = cached && now() < cached.until ? cached : await freshToken();
-      return { Authorization: `Bearer ${valid.token}` };
+      const { headers } = cached && now() < cached.until ? cached : await freshToken();
+      return headers;
     },
     freshToken,
-    discard() {
-      const wasCached = cached !== null;
-      cached = null;
-      return wasCached && typeof token === 'function';
+    discard(rejected) {
+      // Another request may have discarded or replaced it already.
+      if (rejected === cached?.headers) cached = null;
+      return typeof token === 'function';
     },
   };
 }

@@ -57,9 +57,11 @@ export type HttpDependencies = {
 export function createHttp(deps: HttpDependencies): Http {
   const { baseUrl, credentials, random } = deps;
 
-  async function attempt<T>(request: HttpRequest, read: (opened: OpenResponse) => Promise<T>): Promise<T> {
-    // Outside of the try block: a failure of the token source does not mean that Baton is unreachable.
-    const authHeaders = await credentials.headers();
+  async function attempt<T>(
+    request: HttpRequest,
+    authHeaders: Record<string, string>,
+    read: (opened: OpenResponse) => Promise<T>,
+  ): Promise<T> {
     const timeout = startTimeout(deps.timeoutMs + (request.extraMs ?? 0), request.signal);
     try {
       const response = await send(
@@ -82,12 +84,14 @@ export function createHttp(deps: HttpDependencies): Http {
     request: HttpRequest,
     read: (opened: OpenResponse) => Promise<T>,
   ): Promise<T> {
+    // Outside of the try block: a failure of the token source does not mean that Baton is unreachable.
+    const authHeaders = await credentials.headers();
     try {
-      return await attempt(request, read);
+      return await attempt(request, authHeaders, read);
     } catch (error) {
       const isUnauthorized = error instanceof BatonProblem && error.status === 401;
-      if (!isUnauthorized || !credentials.discard()) throw error;
-      return await attempt(request, read);
+      if (!isUnauthorized || !credentials.discard(authHeaders)) throw error;
+      return await attempt(request, await credentials.headers(), read);
     }
   }
 

@@ -67,10 +67,21 @@ class AsyncTasks:
         return await self._control("cancel", id, reason=reason)
 
     async def rerun(
-        self, id: str, /, *, from_step: str | None = None, idempotency_key: str | None = None
+        self,
+        id: str,
+        /,
+        *,
+        from_step: str | None = None,
+        answer: str | None = None,
+        idempotency_key: str | None = None,
     ) -> TaskRerun:
-        """Reruns an ended task as a new task, from the step `from_step` if it is given."""
-        body = {} if from_step is None else {"from_step": from_step}
+        """
+        Reruns an ended task as a new task, from the step `from_step` if it is given.
+
+        For an escalated task, `answer` tells the agent of the step that escalated what to do.
+        """
+        given = {"from_step": from_step, "answer": answer}
+        body = {name: value for name, value in given.items() if value is not None}
         request = post("tasks", id, "rerun", body=body, headers=idempotent(idempotency_key))
         return cast("TaskRerun", await self._http.json(request))
 
