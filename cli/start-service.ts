@@ -39,8 +39,12 @@ export async function startService(words: readonly string[], env: NodeJS.Process
 export function unpackService(data: string): string {
   const service = join(data, 'service');
   if (stampOf(service) === stampOf(PACKAGED)) return service;
-  if (existsSync(join(data, 'credentials.json'))) {
-    throw new CliError(EXIT.usage, 'Another version of Baton is running in this folder. Stop it first');
+  const running = runningLauncher(data);
+  if (running !== null) {
+    throw new CliError(
+      EXIT.usage,
+      `Another version of Baton is running in this folder (process ${running}). Stop it first`,
+    );
   }
   try {
     mkdirSync(service, { recursive: true });
@@ -58,6 +62,28 @@ export function unpackService(data: string): string {
     return service;
   } catch (error) {
     throw new CliError(EXIT.usage, `Cannot unpack the service to ${service}: ${(error as Error).message}`);
+  }
+}
+
+/** Returns the process id of the launcher that uses this folder; null if none is running. A crash leaves its file behind. */
+function runningLauncher(data: string): number | null {
+  try {
+    const pid = Number(readFileSync(join(data, 'launcher.pid'), 'utf8'));
+    process.kill(pid, 0);
+    return isOtherProgram(pid) ? null : pid;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code === 'ENOENT' || code === 'ESRCH') return null;
+    throw error;
+  }
+}
+
+/** Whether the process id now belongs to another program. Only Linux tells. */
+function isOtherProgram(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('launcher');
+  } catch {
+    return false;
   }
 }
 

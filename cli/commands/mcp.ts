@@ -4,6 +4,7 @@ import { contextOf } from '../context.ts';
 import type { Api } from '../http.ts';
 import { ioOf } from '../io.ts';
 import { bridge } from '../mcp-bridge.ts';
+import { ownProject } from '../task-options.ts';
 
 type Options = { project?: string };
 
@@ -18,7 +19,7 @@ export function addMcpCommand(program: Command): void {
   program
     .command('mcp')
     .description('Serve the Model Context Protocol over standard input and output')
-    .option('--project <id>', 'project of submitted tasks, for users; default: the first project')
+    .option('--project <id>', 'project of submitted tasks, for users; default: the only project')
     .addHelpText('after', HELP)
     .action(async ({ project }: Options, command: Command) => {
       const { api: open, baseUrl, output } = contextOf(command);
@@ -34,20 +35,17 @@ export function addMcpCommand(program: Command): void {
 }
 
 /** The endpoint accepts keys and tokens. For a signed-in user, tokens are created. */
-function credentialOf(api: Api, project: string | undefined): () => Promise<Record<string, string>> {
+function credentialOf(api: Api, given: string | undefined): () => Promise<Record<string, string>> {
   if (api.headers['cookie'] === undefined) return async () => api.headers;
+  let project = given;
   let current: (Token & { createdAt: number }) | null = null;
   return async () => {
     if (current === null || performance.now() - current.createdAt > current.lifetimeMs - RENEWAL_MS) {
       const createdAt = performance.now();
-      const token = await newToken(api, project ?? (await firstProject(api)));
+      project ??= await ownProject(api);
+      const token = await newToken(api, project);
       current = { ...token, createdAt };
     }
     return { authorization: `Bearer ${current.token}` };
   };
-}
-
-async function firstProject(api: Api): Promise<string | undefined> {
-  const { data } = await api.call<{ data: { id: string }[] }>('GET', '/api/v1/projects');
-  return data[0]?.id;
 }

@@ -57,6 +57,19 @@ describe('baton mcp', () => {
     const { json } = await world.send('GET', `/api/v1/tasks/${execution_id}`);
     assert.equal(json.created_by, `user:${email}`);
     await client.close();
+
+    const asUser = { BATON_API_KEY: '' };
+    const session = world.as(await world.signIn());
+    const second = await world.send('POST', '/api/v1/projects', {
+      ...session,
+      body: { name: 'Second', key: 'SECOND' },
+    });
+    assert.equal(second.status, 201);
+    const unclear = await cli.run(['mcp'], { input: PING, env: asUser });
+    assert.deepEqual([unclear.code, unclear.stdout], [2, '']);
+    assert.match(unclear.stderr, /Choose a project with --project:\n(.*\n)*.* Second/);
+    const chosen = await cli.run(['mcp', '--project', second.json.id], { input: PING, env: asUser });
+    assert.match(chosen.stdout, /"id":"a"/);
   });
 
   it('responds to every message before it ends, and passes numbers on as they are', async () => {
