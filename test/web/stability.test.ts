@@ -77,6 +77,8 @@ describe('a list beside its details', () => {
       .fork()
       .execute(`update task_runs set state = 'completed', started_at = now(), completed_at = now()`);
     await at.go('/orchestration');
+    // It is above the list, and appears after it.
+    await page.getByRole('heading', { name: 'Setup' }).waitFor();
     await walk(page.locator('[data-run]'), page.getByRole('complementary', { name: 'Run' }));
   });
 

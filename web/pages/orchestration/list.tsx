@@ -1,5 +1,5 @@
 import { Button, Group } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
@@ -10,7 +10,7 @@ import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { RunFilters } from './filters.tsx';
-import { runsQuery, type ListedRun } from './queries.ts';
+import { refreshRunsQuery, runsQuery, type ListedRun } from './queries.ts';
 import { SelectableRuns } from './selectable-runs.tsx';
 import { filtersOf, hasFilters, withoutEmpty, type RunListSearch } from './list-search.ts';
 
@@ -20,7 +20,7 @@ const SubmitTask = lazy(async () => ({ default: (await import('./submit-task.tsx
 
 const routeApi = getRouteApi('/signed-in/orchestration');
 
-/** How often the list is refreshed: with active runs, and without. */
+/** How often the first page of the list is refreshed: with active runs, and without. */
 const ACTIVE_REFRESH_MS = 2_000;
 const IDLE_REFRESH_MS = 6_000;
 
@@ -100,15 +100,33 @@ function PanelSpace() {
   return <div data-side-panel hidden />;
 }
 
+/** Returns the runs of all loaded pages. The first page is refreshed every few seconds, further ones less often. */
 function useRuns(search: RunListSearch) {
-  return useInfiniteQuery({
-    ...runsQuery(filtersOf(search)),
+  const client = useQueryClient();
+  const filters = filtersOf(search);
+  const query = runsQuery(filters);
+  const runs = useInfiniteQuery({
+    ...query,
     placeholderData: (before) => before,
-    refetchInterval: ({ state: { data } }) => {
-      const rows = data?.pages.flatMap((page) => page.data) ?? [];
-      return rows.some((run) => !isTerminal(run.state)) ? ACTIVE_REFRESH_MS : IDLE_REFRESH_MS;
-    },
+    refetchInterval: ({ state: { data } }) =>
+      hasMorePages(data) ? false : refreshMs(data?.pages.flatMap((page) => page.data)),
   });
+  const refetchInterval = refreshMs(runs.data);
+  useQuery({
+    ...refreshRunsQuery(filters),
+    enabled: hasMorePages(client.getQueryData(query.queryKey)),
+    staleTime: refetchInterval,
+    refetchInterval,
+  });
+  return runs;
+}
+
+function hasMorePages(list: { pages: readonly unknown[] } | undefined): boolean {
+  return (list?.pages.length ?? 0) > 1;
+}
+
+function refreshMs(rows: readonly ListedRun[] = []): number {
+  return rows.some((run) => !isTerminal(run.state)) ? ACTIVE_REFRESH_MS : IDLE_REFRESH_MS;
 }
 
 function withRun(search: RunListSearch, run: string | undefined): RunListSearch {

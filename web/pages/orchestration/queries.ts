@@ -3,6 +3,7 @@ import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { unwrap, api, type Schemas } from '../../api/client.ts';
 import { pagedQuery } from '../../api/pages.ts';
 import { parametersOf, type ListFilters } from './list-search.ts';
+import { withNewest } from './newest.ts';
 
 export type ListedRun = Schemas['TaskListed'];
 export type Run = Schemas['TaskDetail'];
@@ -12,10 +13,38 @@ const PAGE_SIZE = 50;
 
 /** Runs by the filters of the address, newest first. */
 export function runsQuery(filters: ListFilters) {
-  return pagedQuery<ListedRun>(['runs', filters], async (cursor, signal) => {
-    const query = { limit: PAGE_SIZE, ...parametersOf(filters), ...(cursor && { cursor }) };
-    return await unwrap(api.GET('/api/v1/tasks', { params: { query }, signal }));
+  return pagedQuery<ListedRun>(['runs', filters], (cursor, signal) => fetchRuns(filters, cursor, signal));
+}
+
+/**
+ * Refreshes {@link runsQuery} in the cache, for a list of which more pages are loaded: its first page, and in every n-th turn all
+ * n pages. So each turn makes one request on average. The data is the number of the turn.
+ */
+export function refreshRunsQuery(filters: ListFilters) {
+  const { queryKey: list } = runsQuery(filters);
+  const queryKey = ['runs', filters, 'refresh'];
+  return queryOptions({
+    queryKey,
+    async queryFn({ client, signal }) {
+      const turn = (client.getQueryData<number>(queryKey) ?? 0) + 1;
+      // A fetch of the list replaces everything that is written before its end.
+      const isIdle = () => client.getQueryState(list)?.fetchStatus === 'idle';
+      if (!isIdle()) return turn;
+      const pages = client.getQueryData(list)?.pages.length ?? 1;
+      if (turn % pages === 0) {
+        await client.refetchQueries({ queryKey: list, exact: true });
+        return turn;
+      }
+      const newest = await fetchRuns(filters, undefined, signal);
+      if (isIdle()) client.setQueryData(list, (known) => known && withNewest(known, newest));
+      return turn;
+    },
   });
+}
+
+async function fetchRuns(filters: ListFilters, cursor: string | undefined, signal: AbortSignal) {
+  const query = { limit: PAGE_SIZE, ...parametersOf(filters), ...(cursor && { cursor }) };
+  return await unwrap(api.GET('/api/v1/tasks', { params: { query }, signal }));
 }
 
 /** One run in full. */

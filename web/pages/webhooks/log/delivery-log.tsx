@@ -8,14 +8,13 @@ import { EmptyState, ErrorState } from '../../../components/states.tsx';
 import { LoadMore } from '../../../components/load-more.tsx';
 import { ListSkeleton } from '../../../components/page-states.tsx';
 import { Dot } from '../../../components/status.tsx';
-import { deliveriesQuery, type Delivery, type Webhook } from '../parts/queries.ts';
+import { logQuery, type Delivery, type Webhook } from '../parts/queries.ts';
 import { withChange, type LogSearch } from '../search.ts';
 import { DeliveryPanel } from './delivery-panel.tsx';
 import { DeliveryRow } from './delivery-row.tsx';
 import { eventAsCurl } from './example.ts';
 import { LogFilters } from './log-filters.tsx';
 import classes from './log.module.css';
-import { startOfSpan } from '../../../format/spans.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/integrations/webhooks/$webhookId');
 
@@ -92,15 +91,9 @@ export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
   );
 }
 
-function useLog(webhookId: string, { status, event, span, text }: LogSearch, isLive: boolean) {
-  const filters = () => ({
-    ...(status && { status }),
-    ...(event && { event }),
-    ...(text && { text }),
-    ...(span && { created_after: startOfSpan(span) }),
-  });
+function useLog(webhookId: string, search: LogSearch, isLive: boolean) {
   return useInfiniteQuery({
-    ...deliveriesQuery(webhookId, { status, event, span, text }, filters),
+    ...logQuery(webhookId, search),
     select: shownLog,
     placeholderData: (before) => before,
     refetchInterval: ({ state: { data } }) => (!isLive && canPoll(data?.pages) ? POLL_MS : false),

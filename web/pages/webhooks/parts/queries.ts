@@ -1,6 +1,8 @@
 import { queryOptions, type QueryClient } from '@tanstack/react-query';
 import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { pagedQuery } from '../../../api/pages.ts';
+import { startOfSpan } from '../../../format/spans.ts';
+import type { LogSearch } from '../search.ts';
 
 export type { Webhook } from '../../../api/webhooks.ts';
 export type Stats = Schemas['WebhookStats'];
@@ -28,20 +30,18 @@ export function statsQuery(id: string) {
   });
 }
 
-export type DeliveryFilters = {
-  status?: Delivery['status'][];
-  event?: Delivery['event'][];
-  created_after?: string;
-  text?: string;
-};
-
-/**
- * Fetches the log of a webhook by filters, newest first. `key` identifies the filters, since `filters()` may depend
- * on the present time.
- */
-export function deliveriesQuery(webhookId: string, key: unknown, filters: () => DeliveryFilters) {
-  return pagedQuery<Delivery>(['webhook', webhookId, 'deliveries', key], async (cursor, signal) => {
-    const query = { limit: DELIVERIES_PAGE_SIZE, ...filters(), ...(cursor && { cursor }) };
+/** Fetches the log of a webhook by its filters, newest first. */
+export function logQuery(webhookId: string, { status, event, span, text }: LogSearch) {
+  const key = ['webhook', webhookId, 'deliveries', { status, event, span, text }];
+  return pagedQuery<Delivery>(key, async (cursor, signal) => {
+    const query = {
+      limit: DELIVERIES_PAGE_SIZE,
+      ...(status && { status }),
+      ...(event && { event }),
+      ...(text && { text }),
+      ...(span && { created_after: startOfSpan(span) }),
+      ...(cursor && { cursor }),
+    };
     const params = { path: { id: webhookId }, query };
     return await unwrap(api.GET('/api/v1/webhooks/{id}/deliveries', { params, signal }));
   });
