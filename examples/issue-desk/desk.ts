@@ -9,11 +9,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer as createPage, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import { createBaton } from 'baton/client';
 import { SignatureError, verifyCallback, verifyWebhook } from 'baton/client/verify';
+import { baton, folder, project } from '../service.ts';
 
 /** What the page shows of an issue. In production, keep it in a table: a restart of this program forgets it. */
 type Answer = { key: string; title: string; run: string; state: string; text: string };
@@ -22,16 +22,6 @@ const PORT = Number(process.env['PORT'] ?? 8444);
 const HERE = process.env['DESK_URL'] ?? `https://localhost:${PORT}`;
 const PAGE_PORT = PORT + 1;
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
-
-const folder = ['.local', '.baton'].find((one) => existsSync(`${one}/credentials.json`)) ?? '.local';
-const local = existsSync(`${folder}/credentials.json`)
-  ? JSON.parse(readFileSync(`${folder}/credentials.json`, 'utf8'))
-  : {};
-const project = process.env['BATON_PROJECT'] ?? local.project_id;
-const baton = createBaton({
-  baseUrl: process.env['BATON_URL'] ?? local.base_url ?? 'http://localhost:3000',
-  apiKey: process.env['BATON_API_KEY'] ?? local.api_key ?? '',
-});
 
 /** By `execution_id`. The secret comes with the response to a submission and verifies the callback. */
 const answers = new Map<string, Answer & { secret: string }>();
@@ -107,10 +97,11 @@ async function receiveCallback(body: Buffer, { headers }: IncomingMessage): Prom
   console.log(`${answer.key}: ${status}`);
 }
 
-/** Returns the result of the last step. */
+/** Returns the result of the last step. A simulated step has only a summary. */
 function textOf(output: Record<string, unknown>): string {
-  const steps = (output['steps'] ?? []) as { result?: string }[];
-  return steps.at(-1)?.result ?? '';
+  const steps = (output['steps'] ?? []) as { result?: string; summary?: string | null }[];
+  const last = steps.at(-1);
+  return last?.result ?? last?.summary ?? '';
 }
 
 async function bytesOf(request: IncomingMessage): Promise<Buffer> {

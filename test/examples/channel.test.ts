@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
@@ -9,13 +7,11 @@ import { useWorld } from '../support/world.ts';
 import { withPage } from '../support/browser.ts';
 import { pythonWithClients } from '../support/python.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
 import { type Line, lineTo } from './line.ts';
+import { endPrograms, startProgram } from './program.ts';
 
 const folder = inCheckout('examples', 'channel');
-/** Running example scripts. */
-const children = new Set<ChildProcess>();
 /** The run waits for a reply before its third step. */
 const REHEARSAL = { steps: 4, step_ms: 50, progress_events: 3, ask: { step: 3, question: 'Now?' } };
 
@@ -28,7 +24,7 @@ describe('an example of the live channel', function () {
     line = await lineTo(world.api.url);
   });
   afterEach(async () => {
-    for (const child of children) child.kill('SIGKILL');
+    endPrograms();
     await line.close();
   });
 
@@ -174,20 +170,12 @@ describe('an example of the live channel', function () {
 });
 
 /** Starts a script. `events` are the first and third words of each line of its output. */
-function run([command, ...args]: readonly [string, ...string[]], id: string, env: object) {
-  const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(command, [...args, id], { env: { PATH, HOME, ...env } });
-  let printed = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  children.add(child);
-  const ended = once(child, 'close').then(([code]) => {
-    children.delete(child);
-    const lines = printed.split('\n').slice(0, -1);
-    const events = lines.map((text) => `${text.split(' ')[0]} ${text.split(' ')[2]}`);
-    return { code: code as number | null, events, stderr };
-  });
-  const prints = (pattern: RegExp) => eventually(`the script prints ${pattern}`, () => pattern.test(printed));
-  return { prints, ended };
+function run([command, ...args]: readonly [string, ...string[]], id: string, environment: object) {
+  const { prints, ended } = startProgram([command, ...args, id], environment);
+  const eventsOf = (printed: string) =>
+    printed
+      .split('\n')
+      .slice(0, -1)
+      .map((text) => `${text.split(' ')[0]} ${text.split(' ')[2]}`);
+  return { prints, ended: ended.then(({ printed, ...rest }) => ({ ...rest, events: eventsOf(printed) })) };
 }
