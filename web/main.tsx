@@ -1,5 +1,6 @@
 import 'virtual:component-styles';
 import '@mantine/notifications/styles.layer.css';
+import './app/tokens.css';
 import './app/screens.css';
 import { setNonce } from 'get-nonce';
 import { createRoot } from 'react-dom/client';

@@ -5,6 +5,7 @@ import { eventKindsPage } from './page-events.ts';
 import { limitsPage } from './page-limits.ts';
 import { operationsPage } from './page-operations.ts';
 import { problemsPage } from './page-problems.ts';
+import { tokensPage } from './page-tokens.ts';
 import { SYNCHRONOUS_MODULES } from './python-client.ts';
 import { workspaceFileSchema } from './workspace-file-schema.ts';
 
@@ -18,6 +19,7 @@ export const GENERATED: readonly GeneratedFile[] = [
   { path: 'docs/reference/problems.md', make: problemsPage },
   { path: 'docs/reference/event-kinds.md', make: eventKindsPage },
   { path: 'docs/reference/limits.md', make: limitsPage },
+  { path: 'docs/reference/design-tokens.md', make: tokensPage },
   { path: 'docs/reference/workspace-file.schema.json', make: workspaceFileSchema },
   { path: 'deploy/chart/README.md', make: chartPage },
   { path: 'clients/typescript/src/vocabulary.ts', make: clientVocabulary },

@@ -231,6 +231,27 @@ describe('the settings screens', () => {
     await page.getByText('already has a project with the key WEBSHOP').waitFor();
   });
 
+  it('have compact rows, also in the next visit, if the person chooses them', async () => {
+    const { page } = at;
+    await at.go('/settings/projects');
+    const row = page.getByRole('row').nth(1);
+    const height = async () => (await row.boundingBox())?.height ?? Number.NaN;
+    await row.waitFor();
+    const comfortable = await height();
+    const choose = async (title: string) => {
+      await page.getByRole('button', { name: 'Appearance' }).click();
+      await page.getByRole('menuitem', { name: title }).click();
+    };
+    await choose('Compact');
+    await eventually('the row is lower', async () => (await height()) < comfortable);
+    const compact = await height();
+    await page.reload();
+    await row.waitFor();
+    assert.equal(await height(), compact);
+    await choose('Comfortable');
+    await eventually('the row is as before', async () => (await height()) === comfortable);
+  });
+
   it('show the agents, their teams and backends', async () => {
     const { page } = at;
     await at.go('/settings/agents');

@@ -3,15 +3,15 @@ import { useDisclosure } from '@mantine/hooks';
 import { Outlet } from '@tanstack/react-router';
 import { useSession } from '../api/session.ts';
 import { Bell } from '../components/notifications/bell.tsx';
+import { AppearanceMenu } from './appearance-menu.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
 import { Navigation } from './navigation.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import { Shortcuts } from './shortcuts.tsx';
 import classes from './shell.module.css';
-import { ThemeSwitch } from './theme-switch.tsx';
 
 /**
- * The frame of every page: workspace and navigation at the left, notifications, theme and account at the top right.
+ * The frame of every page: workspace and navigation at the left, notifications, appearance and account at the top right.
  */
 export function Shell() {
   const { me } = useSession();
@@ -46,7 +46,7 @@ export function Shell() {
             <ConnectionBanner />
             <Shortcuts />
             <Bell />
-            <ThemeSwitch />
+            <AppearanceMenu />
             <PersonMenu />
           </Group>
         </Group>

@@ -1,5 +1,5 @@
 import type { WebhookStatus } from '../../../../src/domain/webhooks/webhook.ts';
-import type { Webhook } from './queries.ts';
+import type { Webhook } from '../../../api/webhooks.ts';
 
 /** The health of a webhook: its status, or `failing` if it is active and its last attempts failed. */
 export const HEALTH_STATES = ['active', 'failing', 'disabled', 'inactive'] as const satisfies readonly (
