@@ -49,7 +49,7 @@ const LAYERS = {
     ['app\\.ts', 'server\\.ts'],
   ],
   web: [['api', 'format'], ['components'], ['forms', 'live', 'routing'], ['shell'], ['pages'], ['app']],
-  dev: [['common'], ['services', 'types'], ['launcher'], ['checks', 'docs', 'tests'], ['mutation']],
+  dev: [['common'], ['services', 'types'], ['launcher'], ['checks', 'docs', 'tests'], ['mutation', 'walk']],
 };
 
 /** Composition roots put everything together, so they may import anything. */

@@ -12,7 +12,7 @@ import { runWithServices } from '../dev/tests/with-services.ts';
  * services with the settings of production. `npm run bench report -- <json> …` writes results into the documents.
  */
 const WITHOUT_SERVICES = ['report'];
-const ALL = ['tasks', 'webhooks', 'neighbours', 'channel', 'sender', 'reactions', 'growth'];
+const ALL = ['tasks', 'webhooks', 'neighbours', 'channel', 'sender', 'reactions', 'growth', 'screens'];
 const INTERRUPTED = 130;
 
 async function run(name: string, args: string[]): Promise<number> {

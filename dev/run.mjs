@@ -32,7 +32,7 @@ const PROGRAMS = {
   'client:python': ['dev/package/python.ts'],
   package: ['dev/package/main.ts'],
   sbom: ['dev/checks/sbom.ts'],
-  walk: ['dev/docs/walk.ts'],
+  walk: ['dev/walk/main.ts'],
   receiver: ['cli/main.ts', 'receiver'],
 };
 

@@ -20,6 +20,8 @@ export type PageOptions = {
   starting?: boolean;
   /** Called after each step with its duration in milliseconds and the last output. */
   onDone?: (step: Step, ms: number, output: string) => void;
+  /** Called after the last step, while everything that the page has started is running. */
+  atEnd?: () => Promise<void>;
 };
 
 /** The failure with its line; null if there is none. A failure ends the page. */
@@ -65,6 +67,7 @@ export async function followPage(
       options.onDone?.(step, performance.now() - began, follower.last);
       if (step.kind === 'run' || step.kind === 'other') ran += 1;
     }
+    await options.atEnd?.();
     return { ran, failure: null };
   } finally {
     await terminal.close();

@@ -15,7 +15,7 @@ export type OpenPage = {
 const ARGUMENTS = ['--no-sandbox', '--disable-gpu'];
 const LAUNCH_LIMIT_MS = 60_000;
 
-const browser = sharedInLane(launch, (launched) => launched.close());
+const browser = sharedInLane(launchBrowser, (launched) => launched.close());
 
 /** Opens a context, without cookies, storage or cache, in the browser of this lane, which is started at the first call. */
 export async function openContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
@@ -57,8 +57,8 @@ export async function withPage<T>(
   }
 }
 
-/** @throws with an explanation if no browser can be started */
-async function launch(): Promise<Browser> {
+/** Starts a browser. @throws with an explanation if none can be started */
+export async function launchBrowser(): Promise<Browser> {
   const { chromium } = await import('playwright-core');
   const { path, environment } = await findChromium((sentence) => console.log(`    ${sentence}`));
   try {
