@@ -23,7 +23,7 @@ export function tokensPage(): string {
   return `${[
     pageHead('Design tokens of the screens', '`web/app/tokens.css`'),
     'The style sheets of the screens use these variables, and those of [Mantine](https://mantine.dev/styles/css-variables-list/)',
-    'for type, spacing and radii. `web/app/theme.ts` sets the accent colour and the fonts. A cell is empty if the value is the same.',
+    'for sizes, spacing and radii. `web/app/theme.ts` sets the accent colour and the fonts. A cell is empty if the value is the same.',
     '',
     markdownTable(['token', 'meaning', 'value', 'dark theme', 'compact rows'], rows),
   ].join('\n')}\n`;

@@ -77,9 +77,18 @@ describe('a list beside its details', () => {
       .fork()
       .execute(`update task_runs set state = 'completed', started_at = now(), completed_at = now()`);
     await at.go('/orchestration');
-    // It is above the list, and appears after it.
-    await page.getByRole('heading', { name: 'Setup' }).waitFor();
     await walk(page.locator('[data-run]'), page.getByRole('complementary', { name: 'Run' }));
+  });
+
+  it('appears together with the checklist of a new workspace, which is above it', async () => {
+    const listed = page.waitForResponse(/\/api\/v1\/tasks\?/);
+    await page.route(/\/api\/v1\/keys/, async (route) => {
+      await (await listed).finished();
+      await route.continue();
+    });
+    await at.go('/orchestration');
+    await page.locator('[data-run]').first().waitFor();
+    assert.ok(await page.getByRole('heading', { name: 'Setup' }).isVisible());
   });
 
   it('stays where it is in the log of a webhook, and takes the focus back', async () => {

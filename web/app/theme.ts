@@ -38,7 +38,10 @@ export const theme = createTheme({
   fontFamily:
     'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
-  headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.125rem' } } },
+  headings: {
+    fontWeight: 'var(--weight-strong)',
+    sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.125rem' } },
+  },
   defaultRadius: 'md',
   components: {
     // The first item takes the focus. The default placeholder is not allowed inside a menu.

@@ -20,6 +20,7 @@ export function FilterMenu<T extends string>({ label, options, chosen, onChange 
         <Button
           variant={first === undefined ? 'default' : 'light'}
           size="sm"
+          px="xs"
           rightSection={<IconChevronDown size={14} aria-hidden />}
         >
           {text}

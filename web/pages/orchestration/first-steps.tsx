@@ -7,26 +7,41 @@ import { useSession } from '../../api/session.ts';
 import { IconCheck, IconCircleDashed } from '../../components/icons.tsx';
 import { Panel } from '../../components/panel.tsx';
 
-type StepsProps = { hasRuns: boolean; isLoading: boolean; onSubmit: () => void };
+type FirstStepsState = {
+  /** Whether the page must wait, since the checklist would move what is below it. */
+  isLoading: boolean;
+  /** What was done; undefined if the checklist is not shown. */
+  done: { key: boolean; webhook: boolean; test: boolean } | undefined;
+  dismiss: () => void;
+};
 
-/** The checklist of a new workspace. It updates itself, and disappears permanently when it is done or dismissed. */
-export function FirstSteps({ hasRuns, isLoading, onSubmit }: StepsProps) {
+/** Returns what a new workspace has done. Permanently nothing after the checklist was dismissed. */
+export function useFirstSteps(): FirstStepsState {
   const { me, isAtLeast } = useSession();
   const storageKey = `baton-first-steps-${me.workspace.id}`;
   const [isDismissed, setIsDismissed] = useState(() => localStorage.getItem(storageKey) === 'gone');
   const isShown = !isDismissed && isAtLeast('admin');
-  const { data } = useQuery({ ...doneQuery, enabled: isShown });
-  const isDone = data !== undefined && !isLoading && hasRuns && data.key && data.webhook && data.test;
-
-  const dismiss = () => {
-    localStorage.setItem(storageKey, 'gone');
-    setIsDismissed(true);
+  const { data, isLoading, failureCount } = useQuery({ ...doneQuery, enabled: isShown });
+  return {
+    isLoading: isLoading && failureCount === 0,
+    done: isShown ? data : undefined,
+    dismiss() {
+      localStorage.setItem(storageKey, 'gone');
+      setIsDismissed(true);
+    },
   };
-  useEffect(() => {
-    if (isDone) localStorage.setItem(storageKey, 'gone');
-  }, [isDone, storageKey]);
+}
 
-  if (!isShown || isLoading || data === undefined || isDone) return null;
+type StepsProps = { steps: FirstStepsState; hasRuns: boolean; onSubmit: () => void };
+
+/** The checklist of a new workspace. It updates itself, and disappears permanently when it is done or dismissed. */
+export function FirstSteps({ steps: { done, dismiss }, hasRuns, onSubmit }: StepsProps) {
+  const isDone = done !== undefined && hasRuns && done.key && done.webhook && done.test;
+  useEffect(() => {
+    if (isDone) dismiss();
+  });
+
+  if (done === undefined || isDone) return null;
   return (
     <Panel mb="md">
       <Group justify="space-between" mb="xs">
@@ -37,17 +52,17 @@ export function FirstSteps({ hasRuns, isLoading, onSubmit }: StepsProps) {
         <Step done={hasRuns} action={<SubmitLink onSubmit={onSubmit} />}>
           Submit a task
         </Step>
-        <Step done={data.key} action={<StepLink to="/settings/api-keys">Create API key</StepLink>}>
+        <Step done={done.key} action={<StepLink to="/settings/api-keys">Create API key</StepLink>}>
           Create an API key
         </Step>
         <Step
-          done={data.webhook}
+          done={done.webhook}
           action={<StepLink to="/settings/integrations/webhooks/new">Create webhook</StepLink>}
         >
           Create a webhook
         </Step>
         <Step
-          done={data.test}
+          done={done.test}
           action={<StepLink to="/settings/integrations/webhooks">Open webhooks</StepLink>}
         >
           Send a test event

@@ -10,11 +10,11 @@ import { Page } from '../../components/page.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { RunFilters } from './filters.tsx';
+import { FirstSteps, useFirstSteps } from './first-steps.tsx';
 import { refreshRunsQuery, runsQuery, type ListedRun } from './queries.ts';
 import { SelectableRuns } from './selectable-runs.tsx';
 import { filtersOf, hasFilters, withoutEmpty, type RunListSearch } from './list-search.ts';
 
-const FirstSteps = lazy(async () => ({ default: (await import('./first-steps.tsx')).FirstSteps }));
 const RunPanel = lazy(async () => ({ default: (await import('./run-panel.tsx')).RunPanel }));
 const SubmitTask = lazy(async () => ({ default: (await import('./submit-task.tsx')).SubmitTask }));
 
@@ -32,6 +32,7 @@ export function RunList() {
   const [submitting, setSubmitting] = useState(false);
   const [runAtStart] = useState(search.run);
   const runs = useRuns(search);
+  const steps = useFirstSteps();
   const rows = runs.data ?? [];
   const open = (run: string | undefined) =>
     void navigate({
@@ -52,17 +53,22 @@ export function RunList() {
     </Button>
   ) : null;
 
+  // The checklist is above the list, and would move it.
+  const isPreparing = steps.isLoading || (steps.done !== undefined && runs.isPending);
+
   return (
     <Page title="Orchestration" lead="All runs, updated every few seconds" actions={submit} wide>
-      <Suspense>
-        <FirstSteps
-          hasRuns={hasFilters(search) || rows.length > 0}
-          isLoading={runs.isPending}
-          onSubmit={() => setSubmitting(true)}
-        />
-      </Suspense>
-      <RunFilters submitters={rows.map((run) => run.created_by)} />
-      {runs.isPending ? (
+      {isPreparing ? null : (
+        <>
+          <FirstSteps
+            steps={steps}
+            hasRuns={hasFilters(search) || rows.length > 0}
+            onSubmit={() => setSubmitting(true)}
+          />
+          <RunFilters submitters={rows.map((run) => run.created_by)} />
+        </>
+      )}
+      {isPreparing || runs.isPending ? (
         <ListSkeleton />
       ) : runs.isError && rows.length === 0 ? (
         <ErrorState
