@@ -1,12 +1,14 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { globSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'vite';
+import { promisify } from 'node:util';
 import { checkout, inCheckout } from '../common/paths.ts';
 
 /** The folder from which the API process serves the screens. */
 export const DIST = inCheckout('web', 'dist');
 const STAMP = 'built-from';
+const BUILDER = join(import.meta.dirname, 'build-screens.ts');
 
 /** The sources of the screens. The versions in package-lock.json also count. */
 const SOURCES = [
@@ -25,18 +27,18 @@ export async function ensureScreens(): Promise<boolean> {
   if (stampOf(DIST) === stamp) return false;
   const folder = mkdtempSync(inCheckout('web', '.building-'));
   try {
-    await build({
-      configFile: inCheckout('web', 'vite.config.ts'),
-      logLevel: 'error',
-      mode: 'production',
-      build: { outDir: folder, emptyOutDir: true },
-    });
+    await build(folder);
     writeFileSync(join(folder, STAMP), stamp);
     takePlaceOf(DIST, folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
   return true;
+}
+
+/** Runs in a separate process: the bundler leaves some 400 MB behind, which the launcher would keep. */
+async function build(folder: string): Promise<void> {
+  await promisify(execFile)(process.execPath, [BUILDER, folder]);
 }
 
 /** Replaces the folder with renames, so that a running server never finds half of a build. */
