@@ -34,6 +34,7 @@ describe('a search for runs', () => {
 
   for (const [text, first, last] of [
     ['0197d3c7', '0197d3c7-0000-0000-0000-000000000000', '0197d3c7-ffff-ffff-ffff-ffffffffffff'],
+    [' 0197d3c7 ', '0197d3c7-0000-0000-0000-000000000000', '0197d3c7-ffff-ffff-ffff-ffffffffffff'],
     ['0197d3c7-', '0197d3c7-0000-0000-0000-000000000000', '0197d3c7-ffff-ffff-ffff-ffffffffffff'],
     ['0197D3C7-1f2', '0197d3c7-1f20-0000-0000-000000000000', '0197d3c7-1f2f-ffff-ffff-ffffffffffff'],
     ['0197d3c71f', '0197d3c7-1f00-0000-0000-000000000000', '0197d3c7-1fff-ffff-ffff-ffffffffffff'],
@@ -49,6 +50,7 @@ describe('a search for runs', () => {
     '0197d3c7 1f2a',
     '0197d3cg',
     `${id}0`,
+    `${id.replaceAll('-', '')}0`,
     'deadline',
     '-0197d3c7',
   ]) {

@@ -8,6 +8,7 @@ import { CREATED, executing, planOf } from './executing-run.ts';
 const at = (ms: number) => CREATED + ms;
 const iso = (ms: number) => new Date(at(ms)).toISOString();
 const stepOf = (name: string, attempt = 1) => ({ id: `id-${name}`, name, agent: `agent-${name}`, attempt });
+const ANSWERED = { step: 'two', question: 'Which one?', text: 'The first.', by: 'user:a' };
 const PENDING = {
   status: 'pending' as const,
   attempt: 0,
@@ -356,6 +357,7 @@ describe('a run that starts', () => {
       ...plan,
       steps: plan.steps.map((step) => (step.name === 'two' ? { ...step, backend: 'model' as const } : step)),
       kept: [kept],
+      answered: ANSWERED,
       left: { results: [{ id: 'id-one', text: 'kept text' }], artifacts: [artifact] },
     };
     const state = new RunState(CREATED);
@@ -366,6 +368,7 @@ describe('a run that starts', () => {
     state.end('completed', null, at(320));
     const change = state.takeChange();
     assert.deepEqual(change?.view.steps[0], kept);
+    assert.deepEqual(change.entries[1]?.data['answer'], ANSWERED);
     assert.deepEqual(change.entries[1]?.data['steps'], [
       { id: 'id-one', name: 'one', agent: 'agent-one', after: [], kept: true },
       { id: 'id-two', name: 'two', agent: 'agent-two', after: [] },

@@ -61,6 +61,7 @@ describe('a state transition', () => {
     assert.equal(shownStateOf({ state: 'paused', question: { text: 'May I?' } }), 'waiting for an answer');
     assert.equal(shownStateOf({ state: 'paused', question: null }), 'paused');
     assert.equal(shownStateOf({ state: 'executing', question: null }), 'executing');
+    assert.equal(shownStateOf({ state: 'cancelled', question: { text: 'May I?' } }), 'cancelled');
   });
 
   it('leads to four terminal states, of which callbacks report three', () => {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { parseKeyRing } from '../../src/security/key-ring.ts';
-import { createSealing, SealError } from '../../src/security/sealing.ts';
+import {
+  callbackSecretContext,
+  createSealing,
+  pushSecretsContext,
+  SealError,
+  storedResponseContext,
+  webhookSecretContext,
+} from '../../src/security/sealing.ts';
 
 const key = (fill: number) => Buffer.alloc(32, fill).toString('base64');
 
@@ -32,6 +39,13 @@ describe('sealing', () => {
     for (const text of ['', 'v1', 'v2.a.b.c', 'v1.a.b.c', `v1.a.${nonce}.AA`]) {
       assert.throws(() => sealing.open(text, 'table.column:1'), SealError);
     }
+  });
+
+  it('has a context of its own for each secret, which stored secrets depend on', () => {
+    assert.equal(callbackSecretContext('run'), 'task_runs.callback_secret:run');
+    assert.equal(webhookSecretContext('webhook'), 'webhooks.secret:webhook');
+    assert.equal(pushSecretsContext({ executionId: 'run', id: 'one' }), 'push_configs.secrets:run:one');
+    assert.equal(storedResponseContext({ scope: 'project', key: 'a' }), 'idempotency_keys.answer:project:a');
   });
 
   it('opens texts that an older key of the ring sealed, and names a missing key', () => {

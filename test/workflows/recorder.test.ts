@@ -300,6 +300,8 @@ describe('the recorder of a run', () => {
   it('writes the end that something else has recorded to the search attributes', async () => {
     const { engine, state, recorder } = setUp();
     await recorder.flush();
+    recorder.showRecordedEnd();
+    assert.equal(engine.attributes.length, 1, 'nothing has ended it yet');
     engine.outcome = () => GONE;
     state.begin(CREATED);
     await recorder.flush();
