@@ -7,7 +7,7 @@ import { ioOf } from '../io.ts';
 export function addInitCommand(program: Command): void {
   program
     .command('init')
-    .description('Write the files to start from into this folder: agents, a receiver, a compose file')
+    .description('Write the files to start from into this folder: agents, a receiver, two compose files')
     .addHelpText('after', '\nFiles that exist stay as they are. A checkout contains these files already.')
     .action((_options: object, command: Command) => {
       const output = outputOf(command);
