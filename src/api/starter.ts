@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { EngineUnavailable } from '../temporal/task-control.ts';
+import { EngineRefusal } from '../temporal/task-control.ts';
 
 type StarterOptions<Item> = {
   /** Starts these items. @throws if Temporal refuses, or does not respond */
@@ -74,8 +74,7 @@ export function createStarter<Item>(options: StarterOptions<Item>): Starter<Item
       isFailing = false;
     } catch (error) {
       if (!isFailing) log.warn({ err: error }, `starting ${what} failed; the reconciler starts them later`);
-      // Temporal may refuse these items and accept others.
-      if (error instanceof EngineUnavailable) return;
+      if (error instanceof EngineRefusal) return;
       isFailing = true;
       waiting = [];
     }

@@ -71,6 +71,11 @@ export class EngineUnavailable extends Error {
   override name = 'EngineUnavailable';
 }
 
+/** Temporal refuses this start. It may accept others. */
+export class EngineRefusal extends EngineUnavailable {
+  override name = 'EngineRefusal';
+}
+
 /** Temporal did not respond. The run may have been started or not. */
 export class EngineUncertain extends Error {
   override name = 'EngineUncertain';
@@ -92,6 +97,8 @@ const SUMMARY_BYTES = 400;
 
 /** gRPC codes that rule out that anything was started. */
 const REFUSALS = new Set([3, 5, 7, 8, 9, 12, 16]);
+/** Those of them that concern one request: others may be accepted. */
+const REFUSALS_OF_ONE = new Set([3, 9]);
 
 type Dependencies = {
   client: Client;
@@ -351,9 +358,10 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
 /** Classifies the error of a start: certainly refused, or uncertain. */
 export function startFailure(error: unknown): EngineUnavailable | EngineUncertain {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  if (REFUSALS.has(grpcCodeOf(cause) ?? Number.NaN)) {
-    return new EngineUnavailable('Temporal refused to start the run', { cause: error });
-  }
+  const code = grpcCodeOf(cause) ?? Number.NaN;
+  const refusal = 'Temporal refused the start';
+  if (REFUSALS_OF_ONE.has(code)) return new EngineRefusal(refusal, { cause: error });
+  if (REFUSALS.has(code)) return new EngineUnavailable(refusal, { cause: error });
   return new EngineUncertain('Temporal did not respond', { cause: error });
 }
 

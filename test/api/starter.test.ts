@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { createRetryStarter } from '../../src/api/deliveries/retry-starter.ts';
 import { createStarter } from '../../src/api/starter.ts';
-import { EngineUnavailable } from '../../src/temporal/task-control.ts';
+import { EngineRefusal, startFailure } from '../../src/temporal/task-control.ts';
+
+const GRPC_UNAUTHENTICATED = 16;
+
+/** The failure of a start with this gRPC code. */
+const failureWith = (code: number) =>
+  startFailure(Object.assign(new Error('of Temporal'), { code, details: '', metadata: {} }));
 
 /** Creates a starter of numbers, and a function that ends a start. */
 function numbers(options: { concurrency?: number; batch?: number; restMs?: number } = {}) {
@@ -91,12 +97,37 @@ describe('a starter of stored work', () => {
   it('continues with other items if Temporal rejects some', async () => {
     const { starter, started, end } = numbers({ batch: 1 });
     for (const number of [1, 2]) starter.add(number);
-    await end(new EngineUnavailable('refused'));
+    await end(new EngineRefusal('refused'));
     assert.ok(!starter.isBehind());
     assert.deepEqual(started, [[1], [2]]);
     await end();
     await starter.close();
   });
+
+  it('is behind while Temporal refuses every start, so that the limits of waiting work apply', async () => {
+    const { starter, end } = numbers({ batch: 1 });
+    starter.add(1);
+    await end(failureWith(GRPC_UNAUTHENTICATED));
+    assert.ok(starter.isBehind());
+    starter.add(2);
+    await end();
+    assert.ok(!starter.isBehind());
+    await starter.close();
+  });
+
+  for (const [code, name] of [
+    [3, 'EngineRefusal'],
+    [9, 'EngineRefusal'],
+    [5, 'EngineUnavailable'],
+    [7, 'EngineUnavailable'],
+    [GRPC_UNAUTHENTICATED, 'EngineUnavailable'],
+    [4, 'EngineUncertain'],
+    [14, 'EngineUncertain'],
+  ] as const) {
+    it(`regards gRPC code ${code} as ${name}`, () => {
+      assert.equal(failureWith(code).name, name);
+    });
+  }
 
   it('closes when all items are started, or immediately if Temporal is unavailable', async () => {
     const { starter, started, end } = numbers();
