@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import {
   beginAttempt,
   requestCallbackRetry,
+  listBriefCallbackAttempts,
   listCallbackAttempts,
   endAttempt,
   giveUpCallback,
@@ -64,6 +65,24 @@ describe('the log of a callback', () => {
       response_status,
       failure,
     ]);
+
+  it('lists the newest 100 attempts, in the detail of the run without their bodies', async () => {
+    await database.em.fork().execute(
+      `insert into workflow_webhook_deliveries
+         (id, execution_id, attempt, url, request_headers, request_body, attempted_at, trigger, reconnected)
+       select gen_random_uuid(), ?, n, ?, '{}', '{"a":1}', now(), 'manual', false from generate_series(1, 103) n`,
+      [id, URL],
+    );
+    const attempts = await listCallbackAttempts(database, id);
+    assert.deepEqual([attempts.length, attempts[0]?.attempt, attempts.at(-1)?.attempt], [100, 4, 103]);
+    assert.equal(attempts[0]?.request_body, '{"a":1}');
+    const brief = await listBriefCallbackAttempts(database, id);
+    assert.deepEqual(
+      brief.map(({ attempt }) => attempt),
+      attempts.map(({ attempt }) => attempt),
+    );
+    assert.ok(brief.every((one) => !('request_body' in one) || one.request_body === undefined));
+  });
 
   it('has one attempt if two processes start the same one simultaneously', async () => {
     const both = await Promise.all([begin(0), begin(0)]);

@@ -3,7 +3,11 @@ import { callbackStatusOf } from '../../domain/tasks/callback.ts';
 import type { RunView, Usage } from '../../domain/tasks/run-schemas.ts';
 import { roomOf } from '../../domain/tasks/task-run.ts';
 import type { PushAttemptRow } from '../../database/tasks/push.ts';
-import type { CallbackAttemptRow, EndedAttempt } from '../../database/tasks/callbacks.ts';
+import type {
+  BriefCallbackAttempt,
+  CallbackAttemptRow,
+  EndedAttempt,
+} from '../../database/tasks/callbacks.ts';
 import type { Rerun } from '../../database/tasks/reruns.ts';
 import { JsonText } from '../http/json-text.ts';
 import { viewOfRow } from '../../database/tasks/run-views.ts';
@@ -20,7 +24,7 @@ type PresenterContext = { baseUrl: string; labelOf: (actor: string) => string };
 /** Data of the detail that is in neither the row nor the view. */
 type DetailParts = {
   usage: Usage | null;
-  attempts: readonly CallbackAttemptRow[];
+  attempts: readonly BriefCallbackAttempt[];
   reruns: readonly Rerun[];
 };
 
@@ -121,7 +125,7 @@ function presentRequest(row: RequestFields, signed: boolean) {
   };
 }
 
-function presentAttemptBriefly(row: CallbackAttemptRow) {
+function presentAttemptBriefly(row: BriefCallbackAttempt) {
   return {
     attempt: row.attempt,
     trigger: row.trigger,

@@ -1,7 +1,7 @@
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { readActorLabels } from '../../database/people/actors.ts';
 import { readRunUsage } from '../../database/agents/agent-calls.ts';
-import { listCallbackAttempts } from '../../database/tasks/callbacks.ts';
+import { listBriefCallbackAttempts } from '../../database/tasks/callbacks.ts';
 import { listReruns } from '../../database/tasks/reruns.ts';
 import { readView, type RunWithView } from '../../database/tasks/run-views.ts';
 import { findRun, type TaskRunRow } from '../../database/tasks/task-runs.ts';
@@ -35,7 +35,7 @@ export async function detailOf(deps: Dependencies, { row, view }: RunWithView) {
   // Only an ended run can have reruns.
   const [usage, attempts, reruns, labelOf] = await Promise.all([
     readRunUsage(deps.database, row.id),
-    hasCallbackAttempts ? listCallbackAttempts(deps.database, row.id) : [],
+    hasCallbackAttempts ? listBriefCallbackAttempts(deps.database, row.id) : [],
     isTerminal(view.state) ? listReruns(deps.database, row.id) : [],
     readActorLabels(deps.database, [row.created_by]),
   ]);

@@ -219,7 +219,7 @@ function callbacks(deps: Dependencies): Route {
   return attemptsRoute(deps, {
     path: `${ONE}/callbacks`,
     operationId: 'readTaskCallbacks',
-    summary: 'List the callback attempts of a run, oldest first',
+    summary: 'List the newest 100 callback attempts of a run, oldest first',
     list: schema.callbackList,
     find: listCallbackAttempts,
     present: presentAttempt,
@@ -254,7 +254,7 @@ function attemptsRoute<Row>(
     tag,
     access: reads,
     params: schema.taskParams,
-    responses: { 200: { description: 'All attempts', schema: list } },
+    responses: { 200: { description: 'The attempts', schema: list } },
     async handle({ caller, params }) {
       const row = await openRun(deps, caller, params.execution_id);
       const signed = caller.scopes.includes('tasks:write');

@@ -122,7 +122,9 @@ export const detail = z
     callback: z.strictObject({
       url: z.string().nullable(),
       status: callbackStatus,
-      attempts: z.array(callbackAttemptBrief).describe('Full log: `…/callbacks`'),
+      attempts: z
+        .array(callbackAttemptBrief)
+        .describe('The newest 100, oldest first. Full log: `…/callbacks`'),
     }),
     status_url: z.string(),
     websocket_room: z.string(),

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
+import { MAX_LISTED_ATTEMPTS } from '../../domain/common/limits.ts';
 import { triggerOf } from '../../domain/tasks/callback.ts';
 import type { FeedEntry } from '../../domain/tasks/feed-events.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
@@ -37,14 +38,40 @@ export type EndedAttempt = Pick<
   | 'reconnected'
 >;
 
-/** Returns the audit log of a run's callback, oldest first. */
+/** Returns the newest {@link MAX_LISTED_ATTEMPTS} attempts of a run's callback, oldest first. */
 export async function listCallbackAttempts(
   database: Database,
   executionId: string,
 ): Promise<CallbackAttemptRow[]> {
-  return await database.em
+  const newest = await database.em.fork().find(CallbackAttempt, { execution_id: executionId }, NEWEST);
+  return newest.toReversed();
+}
+
+const NEWEST = { orderBy: { attempt: 'desc' }, limit: MAX_LISTED_ATTEMPTS } as const;
+/** Without requests and responses: the detail of a run is read often, and a body can have 200 KiB. */
+const BRIEF = [
+  'attempt',
+  'trigger',
+  'attempted_at',
+  'response_status',
+  'failure',
+  'message',
+  'duration_ms',
+  'next_attempt_at',
+] as const;
+
+/** An attempt as the detail of its run shows it. */
+export type BriefCallbackAttempt = Pick<CallbackAttemptRow, (typeof BRIEF)[number]>;
+
+/** Returns the same attempts as {@link listCallbackAttempts} briefly. */
+export async function listBriefCallbackAttempts(
+  database: Database,
+  executionId: string,
+): Promise<BriefCallbackAttempt[]> {
+  const newest = await database.em
     .fork()
-    .find(CallbackAttempt, { execution_id: executionId }, { orderBy: { attempt: 'asc' } });
+    .find(CallbackAttempt, { execution_id: executionId }, { ...NEWEST, fields: BRIEF });
+  return newest.toReversed();
 }
 
 /**

@@ -1,5 +1,5 @@
 # Generated from the schemas of the service by dev/types/python-types.ts.
-# Their SHA-256 is 98c18d1993200b9326759a8cce9e716f03fb53340ecc8dd58ff31c6ce6050408.
+# Their SHA-256 is eab9d202fa81aecc4538946e627e5cfdcce7e28398268cf1ac636f2cc18e1b53.
 
 from __future__ import annotations
 
@@ -1121,7 +1121,7 @@ class TaskDetailCallback(TypedDict):
     status: Literal["none", "pending", "delivered", "failed"]
     attempts: list[TaskDetailCallbackAttempt]
     """
-    Full log: `…/callbacks`
+    The newest 100, oldest first. Full log: `…/callbacks`
     """
 
 
