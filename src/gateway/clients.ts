@@ -16,10 +16,18 @@ export type Clients = {
   closeAll(code: ChannelCode): void;
 };
 
+type ClientsDependencies = {
+  notifications: Notifications;
+  metrics: MetricsRecorder;
+  /** How long after a failed check the credentials are checked again, in milliseconds. */
+  recheckMs?: number;
+};
+const RECHECK_MS = 5_000;
+
 /** Manages the clients, and closes those whose key, session or membership has ended. */
 export function createClients(
   deps: ClientDependencies,
-  { notifications, metrics }: { notifications: Notifications; metrics: MetricsRecorder },
+  { notifications, metrics, recheckMs = RECHECK_MS }: ClientsDependencies,
 ): Clients {
   const clients = new Set<ConnectedClient>();
   const unsubscribe = notifications.subscribe('credentials', null, (id, rest) => {
@@ -27,14 +35,26 @@ export function createClients(
     void recheck(rest === null ? [...clients] : [...clients].filter((client) => client.dependsOn(id)));
   });
 
+  /** Clients whose check failed. They are checked again until it succeeds. */
+  const unchecked = new Set<ConnectedClient>();
+  /** Connections that have ended, also while the connection still has to send something. */
+  const ended = new WeakSet<Connection>();
+  let repetition: NodeJS.Timeout | null = null;
+
   /** One after another, so that many clients do not delay the reading of feeds. */
   async function recheck(toCheck: readonly ConnectedClient[]): Promise<void> {
-    for (const client of toCheck) {
-      try {
+    for (const client of toCheck) unchecked.add(client);
+    try {
+      for (const client of toCheck) {
         await client.recheck();
-      } catch (error) {
-        deps.log.warn({ err: error }, 'rechecking a credential failed');
+        unchecked.delete(client);
       }
+    } catch (error) {
+      deps.log.warn({ err: error }, 'rechecking credentials failed; it is repeated');
+      repetition ??= setTimeout(() => {
+        repetition = null;
+        void recheck([...unchecked]);
+      }, recheckMs).unref();
     }
   }
 
@@ -50,7 +70,7 @@ export function createClients(
         ...connection,
         close(code) {
           // Messages can still arrive until the client knows that it is closed.
-          if (isEnding) return;
+          if (isEnding || ended.has(counted)) return;
           isEnding = true;
           metrics.dropped(code);
           deps.log.info(
@@ -68,10 +88,13 @@ export function createClients(
     leave(client) {
       if (!clients.delete(client)) return;
       metrics.connected(-1);
+      unchecked.delete(client);
+      ended.add(client.connection);
       client.closed();
     },
     closeAll(code) {
       unsubscribe();
+      if (repetition !== null) clearTimeout(repetition);
       for (const client of clients) client.connection.close(code);
     },
   };

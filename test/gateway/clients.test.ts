@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { pino } from 'pino';
+import type { Notifications } from '../../src/database/common/notifications.ts';
+import { createClients } from '../../src/gateway/clients.ts';
+import type { ClientDependencies } from '../../src/gateway/connected-client.ts';
+import type { MetricsRecorder } from '../../src/gateway/metrics.ts';
+import { eventually } from '../support/eventually.ts';
+
+const EXPIRES = new Date('2100-01-01');
+
+describe('the clients of the live channel', () => {
+  function setUp() {
+    const dropped: string[] = [];
+    let announce = (_id: string, _rest: string | null): void => assert.fail('nobody listens');
+    const notifications = {
+      subscribe: (_channel: string, _id: string | null, listener: typeof announce) => {
+        announce = listener;
+        return () => {};
+      },
+    } as unknown as Notifications;
+    const metrics = {
+      connected: () => {},
+      dropped: (code: string) => void dropped.push(code),
+    } as unknown as MetricsRecorder;
+    const deps = { clock: () => new Date(), log: pino({ level: 'silent' }) } as unknown as ClientDependencies;
+    const clients = createClients(deps, { notifications, metrics, recheckMs: 5 });
+    const enter = () =>
+      clients.enter(
+        { id: 'one', send: () => {}, pendingBytes: () => 0, onceDrained: () => {}, close: () => {} },
+        {
+          ok: true,
+          claims: { origin: 'outside', subject: 'x', projectId: 'p', scopes: [], expiresAt: EXPIRES },
+          holder: { workspaceId: 'w', projectId: 'p', scopes: [], actor: 'token:x', label: 'token:x' },
+          release: () => {},
+        },
+      );
+    return { clients, enter, dropped, announce: () => announce('', null) };
+  }
+
+  it('are checked again after a check has failed, until it succeeds', async () => {
+    const { clients, enter, dropped, announce } = setUp();
+    const [one, other] = [enter(), enter()];
+    const checks: string[] = [];
+    one.recheck = async () => {
+      checks.push('one');
+      if (checks.length < 3) throw new Error('the database is unavailable');
+      one.connection.close('token_invalid');
+      return null;
+    };
+    other.recheck = async () => {
+      checks.push('other');
+      return null;
+    };
+    announce();
+    await eventually('the revoked credential is noticed', () => dropped.length === 1);
+    await eventually('the other one is checked', () => checks.includes('other'));
+    assert.deepEqual([dropped, checks.slice(0, 3)], [['token_invalid'], ['one', 'one', 'one']]);
+    for (const client of [one, other]) clients.leave(client);
+    clients.closeAll('server_stopping');
+  });
+
+  it('are not counted as slow readers after they have left', () => {
+    const { clients, enter, dropped } = setUp();
+    const client = enter();
+    clients.leave(client);
+    client.connection.close('slow_reader');
+    assert.deepEqual(dropped, []);
+  });
+});
