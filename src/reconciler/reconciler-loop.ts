@@ -44,6 +44,8 @@ type ReconcilerDependencies = Dependencies &
     databaseUrl: string;
     /** Called after each turn of this process; `failed` also if slow parts have failed since the last one. */
     onTurn?: ((outcome: 'done' | 'failed') => void) | undefined;
+    /** How long stopping waits for a part in progress, in milliseconds. */
+    stopMs?: number;
   };
 
 type PartDependencies = ReconcilerDependencies & Pick<DeliveryDependencies, 'store'>;
@@ -78,8 +80,11 @@ const SWEEP_PARTS: readonly Part[] = [
   deleteOldRequests,
 ];
 
-/** A running reconciler. */
+/** A running reconciler. `stop` waits for the part in progress, but at most {@link STOP_MS}. */
 export type Reconciler = { stop(): Promise<void> };
+
+/** The workers of the process are stopped after the reconciler, and have to finish their work, too. */
+const STOP_MS = 5_000;
 
 /**
  * Reconciles every second, in one process at a time: the one that holds the advisory lock of the database. A part that
@@ -88,7 +93,7 @@ export type Reconciler = { stop(): Promise<void> };
  */
 export function startReconciler(given: ReconcilerDependencies): Reconciler {
   const dependencies = { ...given, store: createDeliveryStore(given.database) };
-  const { log, databaseUrl } = dependencies;
+  const { log, databaseUrl, stopMs = STOP_MS } = dependencies;
   const stopping = new AbortController();
   let lock: PostgresClient | null = null;
   let sweptAt = Number.NEGATIVE_INFINITY;
@@ -168,7 +173,10 @@ export function startReconciler(given: ReconcilerDependencies): Reconciler {
   return {
     async stop() {
       stopping.abort();
-      await done;
+      const patience = new AbortController();
+      await Promise.race([done, pause(stopMs, patience.signal)]);
+      patience.abort();
+      await lock?.end();
     },
   };
 }

@@ -137,6 +137,29 @@ describe('the reconciler', () => {
     assert.equal(failures.length, 2 * turns.length);
   });
 
+  it('stops although Temporal never responds', async () => {
+    const { client, configuration, control } = world;
+    const { taskQueue, databaseUrl } = configuration;
+    const asked = Promise.withResolvers<void>();
+    const reconciler = startReconciler({
+      ...dependencies(10_000),
+      databaseUrl,
+      deliveryControl: control,
+      engine: {
+        ...engineOf(),
+        async pausedRuns() {
+          asked.resolve();
+          return await new Promise<never>(() => {});
+        },
+      },
+      control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
+      runsKeptDays: 180,
+      stopMs: 10,
+    });
+    await asked.promise;
+    await reconciler.stop();
+  });
+
   it('cancels a test whose process died before it started it', async () => {
     const webhookId = await world.webhook({ url: receiver.url });
     const api = {

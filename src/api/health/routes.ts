@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { createAnswerCache } from '../../database/common/answer-cache.ts';
 import { checkReadiness } from '../../database/common/readiness.ts';
 import { readWaitingWork, type WaitingWork } from '../../database/common/waiting-work.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -19,8 +20,12 @@ const ready = z
   })
   .meta({ id: 'Ready' });
 
+/** Anybody may ask, so that all questions within this time get one answer, in milliseconds. */
+const FRESH_MS = 1_000;
+
 /** Returns the health routes: `live` means that the process runs, `ready` that it can work. */
 export function healthRoutes(deps: Dependencies): Route[] {
+  const answers = createAnswerCache<Awaited<ReturnType<typeof readinessOf>>>(() => FRESH_MS);
   return [
     route({
       method: 'get',
@@ -46,8 +51,7 @@ export function healthRoutes(deps: Dependencies): Route[] {
         503: { description: 'Not ready', schema: ready },
       },
       async handle() {
-        const { postgres, temporal } = await checkReadiness(deps.database, deps.control.ready);
-        const work = postgres.status === 'ok' ? await readWaitingWork(deps.database).catch(() => null) : null;
+        const { postgres, temporal, work } = await answers.find('ready', () => readinessOf(deps));
         const isReady = work !== null && !deps.stopping.aborted;
         const body = {
           status: isReady ? 'ready' : 'not_ready',
@@ -74,6 +78,12 @@ export function healthRoutes(deps: Dependencies): Route[] {
       },
     }),
   ];
+}
+
+async function readinessOf({ database, control }: Dependencies) {
+  const checks = await checkReadiness(database, control.ready);
+  const canCount = checks.postgres.status === 'ok';
+  return { ...checks, work: canCount ? await readWaitingWork(database).catch(() => null) : null };
 }
 
 function shownOf({ count, oldestSeconds }: WaitingWork['tasks']) {
