@@ -157,7 +157,8 @@ function addReading(task: Command): void {
       const { api, output } = contextOf(command);
       const page = await api().call<Page<Listed>>('GET', TASKS, { query: listQuery(options) });
       output.document(page);
-      output.line(describeListed(page.data));
+      const isEmptyPart = page.data.length === 0 && page.next_cursor !== null;
+      output.line(isEmptyPart ? 'No runs on this page' : describeListed(page.data));
       if (page.next_cursor !== null) output.line(`\nMore: --cursor ${page.next_cursor}`);
     });
   task

@@ -48,7 +48,7 @@ export const taskTools: readonly Tool[] = [
     name: 'list_tasks',
     title: 'List tasks',
     description:
-      'Use it to find a task whose `execution_id` you do not know, or to get an overview. Returns a page of tasks, newest first, without their steps and output. Pass `next_cursor` as `cursor` to get the next page. `q` searches titles, ids and metadata, `needs_me` finds tasks that wait for a person. `metadata.<name>` returns only tasks with this text in this field of their metadata.',
+      'Use it to find a task whose `execution_id` you do not know, or to get an overview. Returns a page of tasks, newest first, without their steps and output. Pass `next_cursor` as `cursor` to get the next page; a page with few or no tasks is the last one only if `next_cursor` is null. `q` searches titles, ids and metadata, `needs_me` finds tasks that wait for a person. `metadata.<name>` returns only tasks with this text in this field of their metadata.',
     hints: READS,
     operation: 'listTasks',
   },

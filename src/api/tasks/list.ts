@@ -19,7 +19,7 @@ export function listRoute(deps: Dependencies): Route {
     tag: 'task',
     summary: 'List and search tasks, newest first',
     description:
-      'In addition to the named parameters, `metadata.<name>=<value>` returns only runs whose metadata has this value in this field.',
+      'In addition to the named parameters, `metadata.<name>=<value>` returns only runs whose metadata has this value in this field. With filters, a page may have fewer rows than `limit`, even none, although `next_cursor` is not null: read on until it is null.',
     access: { kind: 'credential', scope: 'tasks:read' },
     query: listParameters,
     responses: { 200: { description: 'A page of runs', schema: listPage } },

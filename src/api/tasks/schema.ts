@@ -179,7 +179,7 @@ const knownListParameters = z.strictObject({
   q: search
     .optional()
     .describe(
-      'Only runs whose title and metadata contain all these words or word prefixes, or whose id begins with this text (at least 8 digits). A page may have fewer rows than `limit`, even none, although `next_cursor` is not null',
+      'Only runs whose title and metadata contain all these words or word prefixes, or whose id begins with this text (at least 8 digits)',
     ),
   state: listParameter(TASK_STATES).optional(),
   task_type: listParameter(TASK_TYPES).optional(),

@@ -31,6 +31,14 @@ export function lowestIdAt(time: Date): string {
   return `${prefixOf(time)}-0000-0000-000000000000`;
 }
 
+/**
+ * Returns an id that is not after that of any row created at `time` or later. `leadMs` is the longest time, in
+ * milliseconds, that the time of an id can be before the creation of its row.
+ */
+export function lowestIdSince(time: Date, leadMs: number): string {
+  return lowestIdAt(new Date(Math.max(0, time.getTime() - leadMs)));
+}
+
 function prefixOf(at: Date | string): string {
   const time =
     typeof at === 'string' ? at.slice(0, 13).replace('-', '') : at.getTime().toString(16).padStart(12, '0');

@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
+import { lowestIdSince } from '../common/ids.ts';
 import { AuditEntry } from './entities.ts';
 import type { Database } from '../database.ts';
 import type { InferEntity } from '@mikro-orm/core';
@@ -44,6 +45,12 @@ export type AuditFilter = {
   limit: number;
 };
 
+/**
+ * The time of an entry is taken before its id, so the id is not older. The tolerance is for a clock that is corrected, in
+ * milliseconds.
+ */
+const CORRECTED_MS = 3_600_000;
+
 /** Returns a page of a workspace's audit log, newest first. */
 export async function listAudit(database: Database, filter: AuditFilter): Promise<AuditRow[]> {
   const { workspaceId, actions, actor, createdAfter, createdBefore, cursor, limit } = filter;
@@ -51,7 +58,9 @@ export async function listAudit(database: Database, filter: AuditFilter): Promis
     { workspace_id: workspaceId },
     ...(actions ? [{ action: { $in: [...actions] } }] : []),
     ...(actor === undefined ? [] : [{ actor }]),
-    ...(createdAfter ? [{ at: { $gte: createdAfter } }] : []),
+    ...(createdAfter
+      ? [{ at: { $gte: createdAfter }, id: { $gte: lowestIdSince(createdAfter, CORRECTED_MS) } }]
+      : []),
     ...(createdBefore ? [{ at: { $lt: createdBefore } }] : []),
     ...(cursor === undefined ? [] : [{ id: { $lt: cursor } }]),
   ];

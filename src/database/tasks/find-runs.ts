@@ -1,39 +1,117 @@
 import { raw, type FilterQuery, type InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
-import { MAX_INDEXED_RUNS, MAX_RUNS_PER_SEARCH } from '../../domain/common/limits.ts';
+import { MAX_CHECKED_RUNS, MAX_INDEXED_RUNS } from '../../domain/common/limits.ts';
 import { textQueryOf, type RunSearch } from '../../domain/tasks/run-search.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
-import type { TaskRun } from './entities.ts';
+import { TaskRun } from './entities.ts';
 
-type Condition = FilterQuery<InferEntity<typeof TaskRun>>;
-
-/** What a page of a search returns, and where the next page must continue even if this one has free places. */
-export type SearchConditions = { conditions: Condition[]; searchedTo: string | null };
+type TaskRunRow = InferEntity<typeof TaskRun>;
+/** A condition for runs. */
+export type Condition = FilterQuery<TaskRunRow>;
 
 /**
- * Returns the conditions of a page of a search. The work for a page is bounded: up to {@link MAX_INDEXED_RUNS} matches are
- * found by the index of words. If there are more, they are so frequent that reading the newest runs finds them, and the
- * page ends after {@link MAX_RUNS_PER_SEARCH} runs.
+ * The conditions for the runs of a page. PostgreSQL finds the runs that meet the `indexed` ones with an index, in most cases in
+ * the order of the list. The `checked` ones are checked for each of these runs.
+ */
+export type PageConditions = { indexed: Condition[]; checked: Condition[] };
+
+/**
+ * Runs that are read by their ids first. Most pages end among them. If all runs that meet the indexed conditions are among them,
+ * PostgreSQL cannot choose a plan that reads others. It estimates conditions as independent: if another project has many open
+ * runs, it expects many in this one too, and reads all runs in the order of the list.
+ */
+const FIRST_PART = 500;
+
+/**
+ * Returns the first `most` runs that meet the conditions, newest first. After {@link MAX_CHECKED_RUNS} runs that meet the indexed
+ * conditions, it returns those found so far. `readTo` is then the last run it read; otherwise null.
+ */
+export async function findRunsInParts(
+  database: Database,
+  { indexed, checked }: PageConditions,
+  most: number,
+): Promise<{ rows: TaskRunRow[]; readTo: string | null }> {
+  const ids = await findIds(database, indexed, { limit: FIRST_PART });
+  const rows = await findNewestRuns(database, [among(ids), ...checked], most);
+  const last = ids[FIRST_PART - 1];
+  if (last === undefined || rows.length === most) return { rows, readTo: null };
+  const rest = [...indexed, { id: { $lt: last } }];
+  const readTo = await findEndOfPart(database, rest, MAX_CHECKED_RUNS - FIRST_PART);
+  rows.push(...(await findNewestRuns(database, [...rest, ...checked, ...upTo(readTo)], most - rows.length)));
+  return { rows, readTo };
+}
+
+/** Returns the first `most` runs that meet the conditions, newest first. */
+export async function findNewestRuns(
+  database: Database,
+  conditions: Condition[],
+  most: number,
+): Promise<TaskRunRow[]> {
+  return await database.em
+    .fork()
+    .find(TaskRun, { $and: conditions }, { orderBy: { id: 'desc' }, limit: most });
+}
+
+/**
+ * Returns the number of runs that meet the conditions, among the newest {@link MAX_CHECKED_RUNS} that meet the indexed ones.
+ */
+export async function countNewestRuns(
+  database: Database,
+  { indexed, checked }: PageConditions,
+): Promise<number> {
+  const em = database.em.fork();
+  const ids = await findIds(database, indexed, { limit: FIRST_PART });
+  if (ids.length < FIRST_PART) return await em.count(TaskRun, { $and: [among(ids), ...checked] });
+  const end = await findEndOfPart(database, indexed, MAX_CHECKED_RUNS);
+  return await em.count(TaskRun, { $and: [...indexed, ...checked, ...upTo(end)] });
+}
+
+function among(ids: readonly string[]): Condition {
+  return condition('id = any(?::uuid[])', [`{${ids.join(',')}}`]);
+}
+
+/** Returns the condition for runs up to the end of a part. null: there is no other part. */
+function upTo(end: string | null): Condition[] {
+  return end === null ? [] : [{ id: { $gte: end } }];
+}
+
+/** Returns the id of the last of the newest `size` runs that meet the conditions; null if there are not as many. */
+async function findEndOfPart(database: Database, indexed: Condition[], size: number): Promise<string | null> {
+  const [last] = await findIds(database, indexed, { limit: 1, offset: size - 1 });
+  return last ?? null;
+}
+
+/** Returns ids of runs that meet the conditions, newest first. */
+async function findIds(
+  database: Database,
+  conditions: Condition[],
+  page: { limit: number; offset?: number },
+): Promise<string[]> {
+  const rows = await database.em
+    .fork()
+    .find(TaskRun, { $and: conditions }, { ...page, orderBy: { id: 'desc' }, fields: ['id'] });
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Returns the conditions of a search. Up to {@link MAX_INDEXED_RUNS} matches are found by the index of words. If there are
+ * more, they are so frequent that reading the newest runs finds them.
  */
 export async function searchConditions(
   database: Database,
   search: RunSearch,
-  page: { projectIds: readonly string[]; cursor?: string },
-): Promise<SearchConditions> {
-  const ids = await findMatches(database, search, page.projectIds);
-  if (ids.length <= MAX_INDEXED_RUNS) {
-    return { conditions: [condition('id = any(?::uuid[])', [`{${ids.join(',')}}`])], searchedTo: null };
+  projectIds: readonly string[],
+): Promise<PageConditions> {
+  const matches = await findMatches(database, search, projectIds);
+  if (matches.length <= MAX_INDEXED_RUNS) {
+    return { indexed: [among(matches)], checked: [] };
   }
-  const searchedTo = await findEndOfPart(database, page);
   const words = `run_words(title, metadata) @@ to_tsquery('simple', ?)`;
   const { first, last } = search.ids ?? {};
-  const matches = search.ids
+  const checked = search.ids
     ? condition(`(${words} or id between ?::uuid and ?::uuid)`, [textQueryOf(search), first, last])
     : condition(words, [textQueryOf(search)]);
-  return {
-    conditions: searchedTo === null ? [matches] : [matches, { id: { $gte: searchedTo } }],
-    searchedTo,
-  };
+  return { indexed: [], checked: [checked] };
 }
 
 /** Returns the ids of matching runs of all pages, in no order; one more than {@link MAX_INDEXED_RUNS} if there are more. */
@@ -55,19 +133,6 @@ async function findMatches(
     select id from by_id union all select id from by_words limit ${MAX_INDEXED_RUNS + 1}
   `.execute(queryBuilderOf(database));
   return rows.map(({ id }) => id);
-}
-
-/** Returns the id of the last run that a page checks; null if there are not as many. */
-async function findEndOfPart(
-  database: Database,
-  { projectIds, cursor }: { projectIds: readonly string[]; cursor?: string },
-): Promise<string | null> {
-  const { rows } = await sql<{ id: string }>`
-    select id from task_runs
-    where project_id = any(${projectIds}::uuid[]) and (${cursor ?? null}::uuid is null or id < ${cursor ?? null}::uuid)
-    order by id desc limit 1 offset ${MAX_RUNS_PER_SEARCH - 1}
-  `.execute(queryBuilderOf(database));
-  return rows[0]?.id ?? null;
 }
 
 /**

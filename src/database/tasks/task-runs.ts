@@ -1,15 +1,24 @@
 import { sql } from 'kysely';
-import { raw, type FilterQuery, type InferEntity } from '@mikro-orm/core';
+import { raw, type InferEntity } from '@mikro-orm/core';
+import { IDEMPOTENCY_RETENTION_MS } from '../../domain/common/limits.ts';
 import type { StoredPlan } from '../../domain/tasks/rerun.ts';
 import type { TaskType } from '../../domain/tasks/task-run.ts';
-import type { TaskState } from '../../domain/tasks/task-states.ts';
+import { isTerminal, type TaskState } from '../../domain/tasks/task-states.ts';
 import type { RunSearch } from '../../domain/tasks/run-search.ts';
 import { recordAudit } from '../people/audit.ts';
 import { Notification } from '../people/entities.ts';
+import { lowestIdAt, lowestIdSince } from '../common/ids.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { queryBuilderOf, type Database, type QueryBuilder } from '../database.ts';
 import { TaskRun } from './entities.ts';
-import { needsPerson, searchConditions } from './find-runs.ts';
+import {
+  countNewestRuns,
+  findNewestRuns,
+  findRunsInParts,
+  needsPerson,
+  searchConditions,
+  type Condition,
+} from './find-runs.ts';
 
 export type TaskRunRow = InferEntity<typeof TaskRun>;
 
@@ -73,45 +82,60 @@ export async function findRun(database: Database, id: string): Promise<TaskRunRo
 }
 
 /**
- * Returns a page of runs, newest first. `nextCursor` is null on the last page. A page of a search may have fewer rows than
- * the limit before that.
+ * Returns a page of runs, newest first. `nextCursor` is null on the last page. A page with filters may have fewer rows than
+ * the limit before that, since the number of runs that are checked for a page is limited (`MAX_CHECKED_RUNS`).
  */
 export async function listRuns(
   database: Database,
   filter: RunFilter,
 ): Promise<{ rows: TaskRunRow[]; nextCursor: string | null }> {
   if (filter.projectIds.length === 0) return { rows: [], nextCursor: null };
-  const { conditions: matches, searchedTo } = filter.search
-    ? await searchConditions(database, filter.search, filter)
-    : { conditions: [], searchedTo: null };
-  const conditions = [...conditionsOf(filter), ...matches];
-  if (filter.cursor) conditions.push({ id: { $lt: filter.cursor } });
-  const rows = await database.em
-    .fork()
-    .find(TaskRun, { $and: conditions }, { orderBy: { id: 'desc' }, limit: filter.limit + 1 });
+  const search = filter.search
+    ? await searchConditions(database, filter.search, filter.projectIds)
+    : { indexed: [], checked: [] };
+  const indexed = [...indexedConditions(filter), ...search.indexed];
+  const checked = [...checkedConditions(filter), ...search.checked];
+  const most = filter.limit + 1;
+  const isLimited = checked.length === 0 || search.indexed.length > 0;
+  const { rows, readTo } = isLimited
+    ? { rows: await findNewestRuns(database, [...indexed, ...checked], most), readTo: null }
+    : await findRunsInParts(database, { indexed, checked }, most);
   const page = rows.slice(0, filter.limit);
-  return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : searchedTo };
+  return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : readTo };
 }
 
 /** Filter of all pages, without a search. */
 type CountedFilter = Omit<RunFilter, 'search' | 'cursor' | 'limit'>;
 
-/** Returns the number of runs on all pages. */
+/**
+ * Returns the number of runs on all pages. The number of runs that are checked is limited (`MAX_CHECKED_RUNS`), so older ones do
+ * not count.
+ */
 export async function countRuns(database: Database, filter: CountedFilter): Promise<number> {
   if (filter.projectIds.length === 0) return 0;
-  return await database.em.fork().count(TaskRun, { $and: conditionsOf(filter) });
+  return await countNewestRuns(database, {
+    indexed: indexedConditions(filter),
+    checked: checkedConditions(filter),
+  });
 }
 
-function conditionsOf(filter: CountedFilter): FilterQuery<TaskRunRow>[] {
-  const conditions: FilterQuery<TaskRunRow>[] = [{ project_id: { $in: [...filter.projectIds] } }];
-  if (filter.states) conditions.push({ state: { $in: [...filter.states] } });
-  if (filter.taskTypes) conditions.push({ task_type: { $in: [...filter.taskTypes] } });
-  if (filter.createdAfter) conditions.push({ created_at: { $gte: filter.createdAfter } });
-  if (filter.createdBefore) conditions.push({ created_at: { $lt: filter.createdBefore } });
-  if (filter.updatedAfter) conditions.push({ updated_at: { $gte: filter.updatedAfter } });
+/**
+ * Longest time between the time of a run's id and its creation, in milliseconds. The id of an idempotent submission has the
+ * time when its key was claimed. A repeat can create the run while the key is stored. The last hour is for the duration of
+ * the request and for differences between the clocks of processes.
+ */
+const MAX_ID_LEAD_MS = IDEMPOTENCY_RETENTION_MS + 3_600_000;
+
+/** Returns the indexed conditions of a page (see find-runs.ts). */
+function indexedConditions(filter: Omit<RunFilter, 'search' | 'limit'>): Condition[] {
+  const { createdAfter, createdBefore, states } = filter;
+  const conditions: Condition[] = [{ project_id: { $in: [...filter.projectIds] } }];
+  if (filter.cursor) conditions.push({ id: { $lt: filter.cursor } });
+  if (createdAfter) conditions.push({ id: { $gte: lowestIdSince(createdAfter, MAX_ID_LEAD_MS) } });
+  if (createdBefore) conditions.push({ id: { $lt: lowestIdAt(createdBefore) } });
+  if (states && !states.some(isTerminal)) conditions.push({ completed_at: null });
   if (filter.createdBy) conditions.push({ created_by: { $in: [...filter.createdBy] } });
   if (filter.needsPerson) conditions.push(needsPerson());
-  if (filter.asking !== undefined) conditions.push({ question: filter.asking ? { $ne: null } : null });
   for (const [name, value] of Object.entries(filter.metadata ?? {})) {
     const condition = raw(
       '(metadata::jsonb @> ?::jsonb or metadata::jsonb @> ?::jsonb)',
@@ -119,6 +143,18 @@ function conditionsOf(filter: CountedFilter): FilterQuery<TaskRunRow>[] {
     );
     conditions.push({ [condition]: [] });
   }
+  return conditions;
+}
+
+/** Returns the conditions of a page that no index finds in the order of the list. */
+function checkedConditions(filter: CountedFilter): Condition[] {
+  const conditions: Condition[] = [];
+  if (filter.states) conditions.push({ state: { $in: [...filter.states] } });
+  if (filter.taskTypes) conditions.push({ task_type: { $in: [...filter.taskTypes] } });
+  if (filter.createdAfter) conditions.push({ created_at: { $gte: filter.createdAfter } });
+  if (filter.createdBefore) conditions.push({ created_at: { $lt: filter.createdBefore } });
+  if (filter.updatedAfter) conditions.push({ updated_at: { $gte: filter.updatedAfter } });
+  if (filter.asking !== undefined) conditions.push({ question: filter.asking ? { $ne: null } : null });
   return conditions;
 }
 

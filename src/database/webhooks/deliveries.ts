@@ -4,7 +4,7 @@ import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import { MAX_READ_WORDS_LENGTH } from '../../domain/webhooks/delivery-view.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { MAX_LISTED_ATTEMPTS } from '../../domain/common/limits.ts';
-import { lowestIdAt } from '../common/ids.ts';
+import { lowestIdAt, lowestIdSince } from '../common/ids.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { Delivery, DeliveryAttempt, WorkspaceEvent } from './entities.ts';
 import { addScheduled } from './scheduled-retries.ts';
@@ -106,10 +106,8 @@ function spanConditions({ createdAfter, createdBefore, cursor }: DeliveryFilter)
   const all = [];
   if (cursor) all.push(sql`d.id < ${cursor}::uuid`);
   if (createdAfter) {
-    const earliest = new Date(Math.max(0, createdAfter.getTime() - LATEST_MS));
-    all.push(
-      sql`d.created_at >= ${createdAfter.toISOString()}::timestamptz and d.id >= ${lowestIdAt(earliest)}::uuid`,
-    );
+    const lowest = lowestIdSince(createdAfter, LATEST_MS);
+    all.push(sql`d.created_at >= ${createdAfter.toISOString()}::timestamptz and d.id >= ${lowest}::uuid`);
   }
   if (createdBefore) {
     all.push(

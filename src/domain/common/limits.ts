@@ -89,9 +89,10 @@ export const MAX_SECRET_OVERLAP_HOURS = 168;
 export const MAX_RETRY_AHEAD_DAYS = 30;
 /** Length of the search text of a delivery log and of a list of tasks, in characters. */
 export const MAX_SEARCH_LENGTH = 200;
-/** Runs that a search finds by its index. If more match, each page checks this many of the newest runs instead. */
+/** Runs that a search finds by its index. If more match, it checks the newest runs instead. */
 export const MAX_INDEXED_RUNS = 10_000;
-export const MAX_RUNS_PER_SEARCH = 20_000;
+/** Runs that are checked for a page of a list with filters, and for the `totalSize` of `ListTasks`. */
+export const MAX_CHECKED_RUNS = 20_000;
 /** Hours of a webhook's statistics. */
 export const MAX_STATISTICS_HOURS = 168;
 /** Length of the id of the object of an event, in characters. */

@@ -1,5 +1,5 @@
 # Generated from the schemas of the service by dev/types/python-types.ts.
-# Their SHA-256 is eab9d202fa81aecc4538946e627e5cfdcce7e28398268cf1ac636f2cc18e1b53.
+# Their SHA-256 is a480a1b544ae2cc4a9be12305d80bda43e40bb963e64098605b247963ba3b34a.
 
 from __future__ import annotations
 
@@ -1142,7 +1142,7 @@ class TaskFilter(TypedDict):
     """
     q: NotRequired[str]
     """
-    Only runs whose title and metadata contain all these words or word prefixes, or whose id begins with this text (at least 8 digits). A page may have fewer rows than `limit`, even none, although `next_cursor` is not null
+    Only runs whose title and metadata contain all these words or word prefixes, or whose id begins with this text (at least 8 digits)
     """
     state: NotRequired[list[Literal["initializing", "planning", "executing", "paused", "completed", "failed", "cancelled", "escalated"]]]
     task_type: NotRequired[list[Literal["feature", "bug", "spec", "chore"]]]
