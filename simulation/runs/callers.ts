@@ -14,7 +14,7 @@ import { SILENT } from '../reconciler.ts';
 import type { Clock, Process } from '../world/clock.ts';
 import type { Submission } from './story.ts';
 import { requestCallbackRetry } from './store/callbacks.ts';
-import { createMemoryKeys } from './store/idempotency-keys.ts';
+import { createMemoryKeys, takeOverClaim } from './store/idempotency-keys.ts';
 import { asDatabase, type MemoryDatabase } from './store/tables.ts';
 
 export type Operation = 'submit' | 'read' | 'retry' | ActionRequest['action'];
@@ -43,7 +43,7 @@ type Dependencies = {
 
 /** Time after which a caller sends a request again, and how often, in milliseconds. */
 const REPEAT_MS = 4_000;
-const MOST_SENDS = 12;
+const MOST_SENDS = 20;
 
 const CALLER: KeyCaller = {
   kind: 'key',
@@ -85,6 +85,7 @@ export function createCallers({ clock, memory, control, api, newId, trace, onAns
   };
   const once = createIdempotency({
     keys: createMemoryKeys(memory),
+    takeOver: (claim) => takeOverClaim(database, claim),
     sealing,
     clock: () => new Date(),
     onError: (error) => trace(`api: ${String(error)}`),

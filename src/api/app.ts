@@ -15,6 +15,7 @@ import { clientAddresses } from './http/client-address.ts';
 import { createAuthentication } from './http/authentication.ts';
 import { errorResponses } from './http/error-responses.ts';
 import { createIdempotency } from './http/idempotency.ts';
+import { takeOverClaim } from '../database/common/idempotency-claims.ts';
 import { createIdempotencyKeys } from '../database/tasks/idempotency.ts';
 import { createRateLimiter } from '../domain/common/rate-limiter.ts';
 import { requestId } from './http/request-state.ts';
@@ -51,7 +52,12 @@ export function createApp(deps: Dependencies): Koa {
   const routes = allRoutes(deps, limits);
   const gate: Gate = {
     authenticate: createAuthentication({ ...deps, onError }),
-    idempotency: createIdempotency({ ...deps, keys: createIdempotencyKeys(deps.database), onError }),
+    idempotency: createIdempotency({
+      ...deps,
+      keys: createIdempotencyKeys(deps.database),
+      takeOver: (claim) => takeOverClaim(deps.database, claim),
+      onError,
+    }),
     limiters: {
       credential: createRateLimiter({ name: 'credential', ...rateLimit }, clock),
       events: createRateLimiter({ name: 'events', ...deps.eventsRateLimit }, clock),

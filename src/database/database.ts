@@ -4,6 +4,9 @@ import type { entities } from './entities.ts';
 /** An open database, as `connectDatabase` returns it. */
 export type Database = MikroORM<EntityManager, (typeof entities)[number][]>;
 
+/** Further work in the transaction of a change, with the changed row. If it throws, the change is rolled back. */
+export type WithChange<Row> = (em: Database['em'], row: Row) => Promise<void>;
+
 /** Builds statements, within or outside of a transaction. */
 export type QueryBuilder = ReturnType<typeof newBuilder>;
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Caller } from '../../src/api/http/caller.ts';
 import { createIdempotency } from '../../src/api/http/idempotency.ts';
+import { takeOverClaim } from '../../src/database/common/idempotency-claims.ts';
 import { createIdempotencyKeys } from '../../src/database/tasks/idempotency.ts';
 import type { Claim } from '../../src/api/http/route.ts';
 import { queryBuilderOf } from '../../src/database/database.ts';
@@ -112,15 +113,15 @@ describe('an idempotency key', () => {
   it('leads to the same run and secret if the first request was interrupted', async () => {
     const key = randomUUID();
     const first = await submit(key);
-    // Simulates a crash: claimed half a minute ago, without a response. The time is part of the id of the run.
-    const claimedAt = new Date(Date.now() - 31_000).toISOString();
+    // Simulates a crash: claimed a minute ago, without a response. The time is part of the id of the run.
+    const claimedAt = new Date(Date.now() - 61_000).toISOString();
     await sql`
       update idempotency_keys set answer = null, created_at = ${claimedAt}::timestamptz where key = ${key}
     `.execute(queryBuilderOf(world.database));
     const second = await submit(key);
     assert.equal(second.status, 201);
     assert.notEqual(second.json.execution_id, first.json.execution_id, 'another claim creates another run');
-    await sql`update idempotency_keys set answer = null where key = ${key}`.execute(
+    await sql`update idempotency_keys set answer = null, taken_at = null where key = ${key}`.execute(
       queryBuilderOf(world.database),
     );
     const third = await submit(key);
@@ -133,6 +134,7 @@ describe('an idempotency key', () => {
     const { configuration, database, installation } = world;
     const once = createIdempotency({
       keys: createIdempotencyKeys(database),
+      takeOver: (claim) => takeOverClaim(database, claim),
       sealing: createSealing(configuration.sealingKeys),
       clock: () => new Date(clock.now),
       onError: () => {},
@@ -163,9 +165,14 @@ describe('an idempotency key', () => {
       });
     clock.now += 1_000;
     await assert.rejects(again(), { code: 'conflict' });
-    clock.now += 30_000;
+    clock.now += 60_000;
     assert.equal((await again()).status, 201);
-    assert.deepEqual(claims[1], claims[0], 'the same claim leads to the same run');
+    const [first, second] = claims;
+    assert.deepEqual(
+      second,
+      { ...first, takenAt: new Date(clock.now) },
+      'the same claim leads to the same run',
+    );
   });
 
   it('creates one API key, and returns the response with the key again', async () => {

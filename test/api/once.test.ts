@@ -8,7 +8,7 @@ import type { ClaimOutcome, ClaimRequest } from '../../src/domain/common/idempot
 import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { createSealing } from '../../src/security/sealing.ts';
 
-const NOW = new Date('2026-01-31T12:00:00.000Z');
+const NOW = new Date('2026-01-31T11:59:59.999Z');
 const CLAIMED = new Date('2026-01-31T11:59:00.000Z');
 const MINE: ClaimOutcome = { outcome: 'mine', claimedAt: CLAIMED, isFirst: true };
 const KEY_CALLER = {
@@ -27,7 +27,11 @@ const CREATED: RouteResponse = { status: 201, headers: { Location: '/x' }, body:
 const sealing = createSealing(parseKeyRing(`a:${Buffer.alloc(32, 1).toString('base64')}`));
 
 /** Remembers what is stored. `outcome` is that of each claim. */
-function setUp(outcome: ClaimOutcome, { scopes = ['oldest', 'newer'], fails = false } = {}) {
+function setUp(
+  outcome: ClaimOutcome,
+  { scopes = ['oldest', 'newer'], fails = false, now = NOW, takes = true } = {},
+) {
+  const taken: Claim[] = [];
   const claims: ClaimRequest[] = [];
   const stored: string[] = [];
   const released: string[] = [];
@@ -48,13 +52,17 @@ function setUp(outcome: ClaimOutcome, { scopes = ['oldest', 'newer'], fails = fa
   };
   const once = createIdempotency({
     keys,
+    async takeOver(claim) {
+      taken.push(claim);
+      return takes;
+    },
     sealing,
-    clock: () => NOW,
+    clock: () => now,
     onError: (error) => void errors.push(error),
   });
   const send = (run: (claim: Claim) => Promise<RouteResponse>, caller = KEY_CALLER, given = 'k-1') =>
     once({ given, method: 'POST', path: '/api/v1/tasks', body: { a: 1 }, caller }, run);
-  return { send, claims, stored, released, errors };
+  return { send, claims, taken, stored, released, errors };
 }
 
 const notRun = () => assert.fail('the request runs');
@@ -69,7 +77,7 @@ describe('a request with an idempotency key', () => {
       return CREATED;
     });
     assert.deepEqual(answer, CREATED);
-    assert.deepEqual(given, [{ scope: 'project-1', key: 'k-1', claimedAt: CLAIMED }]);
+    assert.deepEqual(given, [{ scope: 'project-1', key: 'k-1', claimedAt: CLAIMED, takenAt: null }]);
     const hash = requestHash({ method: 'POST', path: '/api/v1/tasks', body: { a: 1 } });
     assert.deepEqual(claims, [
       { scope: 'project-1', key: 'k-1', actor: 'key:1', requestHash: hash, now: NOW },
@@ -152,6 +160,31 @@ describe('a request with an idempotency key', () => {
     assert.deepEqual(released, []);
   });
 
+  it('keeps its key if it is rejected after a minute, because a repeat may have taken the key over', async () => {
+    const { send, released } = setUp(MINE, { now: new Date(CLAIMED.getTime() + 60_000) });
+    const error = new Problem('forbidden', 'No.');
+    await assert.rejects(
+      send(() => Promise.reject(error)),
+      error,
+    );
+    assert.deepEqual(released, []);
+  });
+
+  it('runs in place of an interrupted request if it takes the key over, otherwise gets 409', async () => {
+    const repeat = { ...MINE, isFirst: false };
+    const claim = { scope: 'project-1', key: 'k-1', claimedAt: CLAIMED, takenAt: NOW };
+    const first = setUp(repeat);
+    const given: Claim[] = [];
+    await first.send(async (held) => {
+      given.push(held);
+      return CREATED;
+    });
+    assert.deepEqual([given, first.taken], [[claim], [claim]]);
+    const second = setUp(repeat, { takes: false });
+    await assert.rejects(second.send(notRun), { code: 'conflict', headers: { 'Retry-After': '1' } });
+    assert.deepEqual([second.taken, second.released], [[claim], []]);
+  });
+
   it('keeps its key if PostgreSQL fails, since it may have been stored', async () => {
     const error = outage();
     const { send, released } = setUp(MINE);
@@ -196,11 +229,12 @@ describe('the hash of a request', () => {
 });
 
 describe('the id of a claim', () => {
-  const claim = { scope: 'project-1', key: 'k-1', claimedAt: CLAIMED };
+  const claim = { scope: 'project-1', key: 'k-1', claimedAt: CLAIMED, takenAt: null };
 
   it('is a UUID of version 7 with the time of the claim, the same for the same claim', () => {
     assert.match(idOfClaim(claim), /^019c13eb-b3a0-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     assert.equal(idOfClaim({ ...claim }), idOfClaim(claim));
+    assert.equal(idOfClaim({ ...claim, takenAt: NOW }), idOfClaim(claim), 'a repeat has the same id');
   });
 
   it('differs for another project, another key or another time', () => {

@@ -15,11 +15,11 @@ const request = (ms: number) => ({ actor: 'key:1', requestHash: 'abc', now: afte
 describe('the claim of a stored idempotency key', () => {
   const rows: [what: string, stored: StoredKey | null, ms: number, outcome: ClaimOutcome][] = [
     ['waits if another request has just released it', null, 0, { outcome: 'at_work' }],
-    ['waits for the first request', STORED, 29_999, { outcome: 'at_work' }],
+    ['waits for the first request', STORED, 59_999, { outcome: 'at_work' }],
     [
       'replaces a first request that died',
       STORED,
-      30_000,
+      60_000,
       { outcome: 'mine', claimedAt: CLAIMED, isFirst: false },
     ],
     ['gets the stored response', { ...STORED, answer: 's' }, 0, { outcome: 'answered', answer: 's' }],

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import * as memoryCallbacks from '../../simulation/runs/store/callbacks.ts';
 import * as memoryFeed from '../../simulation/runs/store/feed.ts';
-import { createMemoryKeys } from '../../simulation/runs/store/idempotency-keys.ts';
+import {
+  createMemoryKeys,
+  takeOverClaim as memoryTakeOver,
+} from '../../simulation/runs/store/idempotency-keys.ts';
 import * as memoryReruns from '../../simulation/runs/store/reruns.ts';
 import * as memoryRuns from '../../simulation/runs/store/task-runs.ts';
 import { asDatabase, createRunTables, type RunTables } from '../../simulation/runs/store/tables.ts';
+import { takeOverClaim } from '../../src/database/common/idempotency-claims.ts';
 import * as realCallbacks from '../../src/database/tasks/callbacks.ts';
 import * as realFeed from '../../src/database/tasks/feed.ts';
 import { createIdempotencyKeys, type IdempotencyKeys } from '../../src/database/tasks/idempotency.ts';
@@ -14,8 +18,14 @@ import * as realRuns from '../../src/database/tasks/task-runs.ts';
 import type { FreshInstallation } from '../support/installation.ts';
 import { newRunRow } from '../support/run-row.ts';
 
-const MEMORY = { ...memoryRuns, ...memoryFeed, ...memoryCallbacks, ...memoryReruns };
-const REAL = { ...realRuns, ...realFeed, ...realCallbacks, ...realReruns };
+const MEMORY = {
+  ...memoryRuns,
+  ...memoryFeed,
+  ...memoryCallbacks,
+  ...memoryReruns,
+  takeOverClaim: memoryTakeOver,
+};
+const REAL = { ...realRuns, ...realFeed, ...realCallbacks, ...realReruns, takeOverClaim };
 
 type Name = keyof typeof MEMORY;
 type Given<N extends Name> = Parameters<(typeof MEMORY)[N]> extends [unknown, ...infer Rest] ? Rest : never;

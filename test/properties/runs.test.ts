@@ -57,6 +57,14 @@ const ACTIONS = {
       hours: fc.constantFrom(0, 0, 1, 30),
     }),
   ],
+  takeOver: [
+    2,
+    fc.record({
+      key,
+      claimedHours: fc.constantFrom(0, 0, 1),
+      hours: fc.constantFrom(0.01, 0.02, 0.03, 1.02),
+    }),
+  ],
   answer: [1, fc.record({ key })],
   release: [1, fc.record({ key })],
 } as const;
@@ -186,6 +194,11 @@ function createActions(
           now: new Date(BEGUN + hours * 3_600_000),
         }),
       ),
+    takeOver: async ({ key: name, claimedHours, hours }) => {
+      const at = (time: number) => new Date(BEGUN + time * 3_600_000);
+      const claim = { scope, key: `${ids[0]} ${name}`, claimedAt: at(claimedHours), takenAt: at(hours) };
+      await call('takeOverClaim', claim);
+    },
     answer: async ({ key: name }) =>
       await callKeys((keys) => keys.storeAnswer(scope, `${ids[0]} ${name}`, 'an answer')),
     release: async ({ key: name }) => await callKeys((keys) => keys.release(scope, `${ids[0]} ${name}`)),

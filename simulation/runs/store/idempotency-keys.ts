@@ -1,7 +1,9 @@
 import type { IdempotencyKeys } from '../../../src/database/tasks/idempotency.ts';
 import {
+  abandonedBefore,
   outcomeOfClaim,
   outdatedBefore,
+  type Claim,
   type ClaimOutcome,
   type ClaimRequest,
 } from '../../../src/domain/common/idempotency.ts';
@@ -30,6 +32,18 @@ const storeAnswer = statement('storeAnswer', (tables, scope: string, key: string
 const release = statement('releaseKey', (tables, scope: string, key: string): void => {
   if (tables.keys.get(idOf(scope, key))?.answer === null) tables.keys.delete(idOf(scope, key));
 });
+
+/** Replaces an interrupted request. Returns false if another request has replaced it, or it has finished. */
+export const takeOverClaim = statement(
+  'takeOverClaim',
+  (tables, { scope, key, claimedAt, takenAt }: Claim & { takenAt: Date }): boolean => {
+    const known = tables.keys.get(idOf(scope, key));
+    if (!known || known.answer || known.created_at.getTime() !== claimedAt.getTime()) return false;
+    if ((known.taken_at ?? claimedAt) > abandonedBefore(takenAt)) return false;
+    known.taken_at = takenAt;
+    return true;
+  },
+);
 
 /** Creates the stored idempotency keys in memory. */
 export function createMemoryKeys(memory: MemoryDatabase): IdempotencyKeys {

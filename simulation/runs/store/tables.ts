@@ -20,7 +20,7 @@ export type RunTables = {
   events: Map<string, EventRow[]>;
   attempts: Map<string, CallbackAttemptRow[]>;
   /** By scope and key. */
-  keys: Map<string, StoredKey>;
+  keys: Map<string, StoredKey & { taken_at?: Date }>;
 };
 
 export function createRunTables(): RunTables {

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { WithChange } from '../../database/database.ts';
+import { storeAnswerWithChange } from '../../database/common/idempotency-claims.ts';
 import type { IdempotencyKeys } from '../../database/tasks/idempotency.ts';
 import { derivedUuid } from '../../database/common/ids.ts';
 import { isDatabaseOutage } from '../../database/common/outage.ts';
-import { IDEMPOTENCY_KEY } from '../../domain/common/idempotency.ts';
+import { abandonedBefore, IDEMPOTENCY_KEY } from '../../domain/common/idempotency.ts';
 import { storedResponseContext, type Sealing } from '../../security/sealing.ts';
 import type { Caller } from './caller.ts';
 import { Problem } from './problem.ts';
@@ -10,6 +12,8 @@ import type { RouteResponse, Claim } from './route.ts';
 
 type Dependencies = {
   keys: IdempotencyKeys;
+  /** Replaces an interrupted request. Returns false if another request has replaced it, or it has finished. */
+  takeOver: (claim: Claim & { takenAt: Date }) => Promise<boolean>;
   sealing: Sealing;
   clock: () => Date;
   onError: (error: unknown) => void;
@@ -21,7 +25,7 @@ type IdempotentRequest = { given: string; method: string; path: string; body: un
  * stored: a rejected request had no effect, and can be corrected and sent again with the same key. A response may contain
  * a secret, so only the credential that got it first gets it again.
  */
-export function createIdempotency({ keys, sealing, clock, onError }: Dependencies) {
+export function createIdempotency({ keys, takeOver, sealing, clock, onError }: Dependencies) {
   /** Returns the project that a key belongs to. A user has no project, so the oldest one of the workspace is used. */
   async function scopeOf(caller: Caller, given: string): Promise<{ scope: string; key: string }> {
     if (caller.kind !== 'person') return { scope: caller.projectId, key: given };
@@ -30,9 +34,26 @@ export function createIdempotency({ keys, sealing, clock, onError }: Dependencie
     return { scope, key: `${caller.actor}:${given}` };
   }
 
+  /** Returns the claim of the first request, or takes over that of an interrupted one. */
+  async function holdClaim({
+    scope,
+    key,
+    claimedAt,
+    isFirst,
+  }: Omit<Claim, 'takenAt'> & { isFirst: boolean }): Promise<Claim> {
+    if (isFirst) return { scope, key, claimedAt, takenAt: null };
+    const claim = { scope, key, claimedAt, takenAt: clock() };
+    if (!(await takeOver(claim))) throw inProgress();
+    return claim;
+  }
+
+  /** Returns whether neither an earlier nor a later request has the claim, so that this one may release it. */
+  function isSoleRequest({ claimedAt, takenAt }: Claim): boolean {
+    return takenAt === null && claimedAt > abandonedBefore(clock());
+  }
+
   async function runClaimed(
     claim: Claim,
-    isFirst: boolean,
     run: (claim: Claim) => Promise<RouteResponse>,
   ): Promise<RouteResponse> {
     let answer: RouteResponse;
@@ -40,12 +61,12 @@ export function createIdempotency({ keys, sealing, clock, onError }: Dependencie
       answer = await run(claim);
     } catch (error) {
       // An earlier request without a response may have taken effect. A repeat that is rejected changes nothing about that.
-      if (isFirst && !isOutcomeUnknown(error)) await keys.release(claim.scope, claim.key).catch(onError);
+      if (isSoleRequest(claim) && !isOutcomeUnknown(error))
+        await keys.release(claim.scope, claim.key).catch(onError);
       throw error;
     }
     // If the response cannot be stored, it is still sent, because the request took effect.
-    const sealed = sealing.seal(JSON.stringify(answer), storedResponseContext(claim));
-    await keys.storeAnswer(claim.scope, claim.key, sealed).catch(onError);
+    await keys.storeAnswer(claim.scope, claim.key, sealedAnswer(sealing, claim, answer)).catch(onError);
     return answer;
   }
 
@@ -62,13 +83,11 @@ export function createIdempotency({ keys, sealing, clock, onError }: Dependencie
     const claimed = await keys.claim(request);
     switch (claimed.outcome) {
       case 'mine':
-        return await runClaimed({ ...scopedKey, claimedAt: claimed.claimedAt }, claimed.isFirst, run);
+        return await runClaimed(await holdClaim({ ...scopedKey, ...claimed }), run);
       case 'answered':
         return replayed(sealing.open(claimed.answer, storedResponseContext(scopedKey)));
       case 'at_work':
-        throw new Problem('conflict', 'The first request with this idempotency key is still in progress.', {
-          headers: { 'Retry-After': '1' },
-        });
+        throw inProgress();
       case 'reused':
         throw new Problem(
           'idempotency_key_reused',
@@ -79,6 +98,34 @@ export function createIdempotency({ keys, sealing, clock, onError }: Dependencie
 }
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
+
+/**
+ * Returns the work that stores the first response of a claimed request in the transaction of its change; undefined without
+ * a claim. A repeat then gets this response even if the process dies right after the transaction. `answerOf` returns the
+ * response for the changed row.
+ */
+export function answerWithChange<Row>(
+  { sealing }: { sealing: Sealing },
+  claim: Claim | null,
+  answerOf: (row: Row) => RouteResponse,
+): WithChange<Row> | undefined {
+  if (claim === null) return undefined;
+  return async (em, row) => {
+    const sealed = sealedAnswer(sealing, claim, answerOf(row));
+    // Another request replaced this one, which took too long. Only the other one may make the change.
+    if (!(await storeAnswerWithChange(em, claim, sealed))) throw inProgress();
+  };
+}
+
+function sealedAnswer(sealing: Sealing, claim: Claim, answer: RouteResponse): string {
+  return sealing.seal(JSON.stringify(answer), storedResponseContext(claim));
+}
+
+function inProgress(): Problem {
+  return new Problem('conflict', 'The first request with this idempotency key is still in progress.', {
+    headers: { 'Retry-After': '1' },
+  });
+}
 
 /**
  * Returns true if PostgreSQL failed during the request, which may have been stored. The key then stays claimed, so

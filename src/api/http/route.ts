@@ -2,8 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Role, Scope } from '../../domain/people/access.ts';
+import type { Claim } from '../../domain/common/idempotency.ts';
 import type { ProblemCode } from '../../domain/common/problem-codes.ts';
 import type { Caller, PersonCaller } from './caller.ts';
+
+export type { Claim } from '../../domain/common/idempotency.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -41,11 +44,9 @@ export type Call<Params = unknown, Query = unknown, Body = unknown, Who = Caller
   mediaType: string;
   /** Aborted when the caller disconnects or the service shuts down. */
   signal: AbortSignal;
-  /** The claimed idempotency key and the time of its first use; null without a key. */
+  /** The claimed idempotency key; null without a key. */
   claim: Claim | null;
 };
-
-export type Claim = { scope: string; key: string; claimedAt: Date };
 
 export type RouteResponse = {
   status: number;

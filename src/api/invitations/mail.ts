@@ -8,7 +8,8 @@ import type { newInvitation } from './schema.ts';
 /** How long a response waits for the mail server, in milliseconds. */
 const WAIT_MS = 5_000;
 
-type MailOutcome = z.infer<typeof newInvitation>['mail'];
+/** The outcome of a mail at the time of the response. */
+export type MailOutcome = z.infer<typeof newInvitation>['mail'];
 
 /**
  * Mails the link to the invited person, if a mail server is configured. Only this process knows the link, so there is

@@ -1,14 +1,20 @@
 import { invitationPlan } from '../../domain/people/invitation.ts';
 import { DEFAULT_PAGE, INVITATION_MS, MAX_OPEN_INVITATIONS } from '../../domain/common/limits.ts';
-import { createInvitation, listInvitations, revokeInvitation } from '../../database/people/invitations.ts';
+import {
+  createInvitation,
+  listInvitations,
+  revokeInvitation,
+  type InvitationRow,
+} from '../../database/people/invitations.ts';
 import { findWorkspace } from '../../database/people/projects.ts';
 import { invitationLink, newInvitationToken } from '../../security/keys.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
+import { answerWithChange } from '../http/idempotency.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { acceptanceRoutes } from './accept.ts';
-import { mailInvitation } from './mail.ts';
+import { mailInvitation, type MailOutcome } from './mail.ts';
 import { presentInvitation } from './presenter.ts';
 import * as schema from './schema.ts';
 
@@ -56,19 +62,23 @@ function create(deps: Dependencies): Route {
       201: { description: 'The invitation with its link, shown once', schema: schema.newInvitation },
     },
     problems: ['conflict'],
-    async handle({ caller: { workspaceId, userId }, body: { email, role } }) {
+    async handle({ caller: { workspaceId, userId }, body: { email, role }, claim }) {
       const now = deps.clock();
       const expiresAt = new Date(now.getTime() + INVITATION_MS);
       const { token, hash: tokenHash } = newInvitationToken();
-      const plan = { workspaceId, userId, email, role, tokenHash, now, expiresAt };
+      const url = invitationLink(deps.baseUrl, token);
+      const answerOf = (row: InvitationRow, mail: MailOutcome) => {
+        const emailed_at = mail === 'sent' ? deps.clock().toISOString() : null;
+        return { status: 201, body: { ...presentInvitation(row, now), emailed_at, url, mail } };
+      };
+      // If the process dies before it knows the outcome of the mail, a repeat gets the link to send.
+      const unmailed = deps.mailer === null ? 'off' : 'pending';
+      const withChange = answerWithChange(deps, claim, (row: InvitationRow) => answerOf(row, unmailed));
+      const plan = { workspaceId, userId, email, role, tokenHash, now, expiresAt, withChange };
       const made = await createInvitation(deps.database, plan);
       if (typeof made === 'string') throw refusalOf(made, email);
       const workspace = (await findWorkspace(deps.database, workspaceId))?.name ?? '';
-      const url = invitationLink(deps.baseUrl, token);
-      const mail = await mailInvitation(deps, made, { url, workspace });
-      const view = presentInvitation(made, now);
-      const emailed_at = mail === 'sent' ? deps.clock().toISOString() : null;
-      return { status: 201, body: { ...view, emailed_at, url, mail } };
+      return answerOf(made, await mailInvitation(deps, made, { url, workspace }));
     },
   });
 }

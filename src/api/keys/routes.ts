@@ -1,10 +1,11 @@
 import { DEFAULT_SCOPES, keyPlan } from '../../domain/people/key-plan.ts';
 import { DEFAULT_PAGE } from '../../domain/common/limits.ts';
-import { createKey, listKeys, revokeKey, rotateKey } from '../../database/people/keys.ts';
+import { createKey, listKeys, revokeKey, rotateKey, type ApiKeyRow } from '../../database/people/keys.ts';
 import { findProject } from '../../database/people/projects.ts';
 import { newApiKey } from '../../security/keys.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
+import { answerWithChange } from '../http/idempotency.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { presentKey } from './presenter.ts';
@@ -55,7 +56,7 @@ function create(deps: Dependencies): Route {
     idempotent: true,
     responses: { 201: { description: 'The key, shown once', schema: schema.newKey } },
     problems: ['project_not_allowed'],
-    async handle({ caller, body }) {
+    async handle({ caller, body, claim }) {
       const project = await findProject(deps.database, body.project_id);
       if (project?.workspace_id !== caller.workspaceId) {
         throw new Problem('project_not_allowed', 'The project does not belong to this workspace.');
@@ -63,6 +64,7 @@ function create(deps: Dependencies): Route {
       const now = deps.clock();
       if (body.expires_at && body.expires_at <= now) throw expiresInThePast();
       const { key, prefix, hash } = newApiKey();
+      const answerOf = (made: ApiKeyRow) => ({ status: 201, body: { ...presentKey(made), key } });
       const row = await createKey(deps.database, {
         secret: { prefix, hash },
         workspaceId: caller.workspaceId,
@@ -72,9 +74,10 @@ function create(deps: Dependencies): Route {
         actor: caller.actor,
         expiresAt: body.expires_at ?? null,
         now,
+        withChange: answerWithChange(deps, claim, answerOf),
       });
       if (!row) throw new Problem('forbidden', 'You are not a member of this workspace anymore.');
-      return { status: 201, body: { ...presentKey(row), key } };
+      return answerOf(row);
     },
   });
 }
@@ -93,13 +96,16 @@ function rotate(deps: Dependencies): Route {
     idempotent: true,
     responses: { 201: { description: 'The new key, shown once', schema: schema.newKey } },
     problems: ['invalid_state'],
-    async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
+    async handle({ caller: { workspaceId, actor }, params: { id }, body, claim }) {
       const now = deps.clock();
       const hours = body?.overlap_hours ?? schema.DEFAULT_OVERLAP_HOURS;
       const oldUntil = new Date(now.getTime() + hours * HOUR_MS);
       const { key, prefix, hash } = newApiKey();
       const secret = { prefix, hash };
-      const made = await rotateKey(deps.database, { workspaceId, id, actor, now, oldUntil, secret });
+      const answerOf = (row: ApiKeyRow) => ({ status: 201, body: { ...presentKey(row), key } });
+      const withChange = answerWithChange(deps, claim, answerOf);
+      const which = { workspaceId, id, actor, now, oldUntil, secret, withChange };
+      const made = await rotateKey(deps.database, which);
       deps.knownKeys.invalidate();
       if (!made) throw notFound('key');
       if (made === 'dead') {
@@ -108,7 +114,7 @@ function rotate(deps: Dependencies): Route {
           'The key is revoked, expired or already replaced. Create a new key.',
         );
       }
-      return { status: 201, body: { ...presentKey(made), key } };
+      return answerOf(made);
     },
   });
 }

@@ -13,6 +13,7 @@ import {
 import { hashPassword, newPassword as makePassword } from '../../security/passwords.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
+import { answerWithChange } from '../http/idempotency.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { email, newPassword, personName } from '../../domain/people/person-fields.ts';
@@ -95,10 +96,15 @@ function add(deps: Dependencies): Route {
     idempotent: true,
     responses: { 201: { description: 'Added', schema: added } },
     problems: ['conflict'],
-    async handle({ caller: { workspaceId, actor, role: actorRole }, body }) {
+    async handle({ caller: { workspaceId, actor, role: actorRole }, body, claim }) {
       const { email: address, name, role, password } = body;
       if (role === 'owner' && actorRole !== 'owner') throw refusal('owners_only');
       const made = password ?? makePassword();
+      const initial = password === undefined ? made : null;
+      const answerOf = (row: MemberRow) => ({
+        status: 201,
+        body: { ...present(row), initial_password: initial },
+      });
       const row = await addMember(deps.database, {
         workspaceId,
         email: address,
@@ -107,10 +113,10 @@ function add(deps: Dependencies): Route {
         passwordHash: await hashPassword(made),
         actor,
         now: deps.clock(),
+        withChange: answerWithChange(deps, claim, answerOf),
       });
       if (typeof row === 'string') throw new Problem('conflict', `${address} ${ADDITION_REFUSALS[row]}`);
-      const initial = password === undefined ? made : null;
-      return { status: 201, body: { ...present(row), initial_password: initial } };
+      return answerOf(row);
     },
   });
 }

@@ -5,6 +5,7 @@ import { projectKeyFrom } from '../../domain/common/text.ts';
 import { createProject, listProjects, type ProjectRow } from '../../database/people/projects.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage, pageOf, pageParameters, timestamp, uuidOut } from '../http/fields.ts';
+import { answerWithChange } from '../http/idempotency.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 
@@ -51,7 +52,7 @@ function create(deps: Dependencies): Route {
     idempotent: true,
     responses: { 201: { description: 'The project', schema: project } },
     problems: ['conflict'],
-    async handle({ caller: { workspaceId, actor }, body }) {
+    async handle({ caller: { workspaceId, actor }, body, claim }) {
       const key = body.key ?? projectKeyFrom(body.name);
       const row = await createProject(deps.database, {
         workspaceId,
@@ -59,15 +60,20 @@ function create(deps: Dependencies): Route {
         name: body.name,
         actor,
         now: deps.clock(),
+        withChange: answerWithChange(deps, claim, createdProject),
       });
       if (!row)
         throw new Problem(
           'conflict',
           `The workspace already has a project with the key ${key}. Choose another key.`,
         );
-      return { status: 201, body: present(row) };
+      return createdProject(row);
     },
   });
+}
+
+function createdProject(row: ProjectRow) {
+  return { status: 201, body: present(row) };
 }
 
 function present(row: ProjectRow) {

@@ -8,6 +8,7 @@ import {
   findWebhook,
   listWebhooks,
   rotateSecret,
+  type WebhookRow,
 } from '../../database/webhooks/webhooks.ts';
 import { webhookSecretContext } from '../../security/sealing.ts';
 import { webhookEdit, webhookPlan } from '../../domain/webhooks/webhook-plan.ts';
@@ -15,7 +16,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
-import { idOfClaim } from '../http/idempotency.ts';
+import { answerWithChange, idOfClaim } from '../http/idempotency.ts';
 import { webhookActions } from './actions.ts';
 import { filterValuesRoute } from './filter-values.ts';
 import { createRecentEvents } from './recent-events.ts';
@@ -182,22 +183,28 @@ function rotate(deps: Dependencies): Route {
     responses: {
       200: { description: 'The webhook, with the secret if it was generated', schema: schema.rotated },
     },
-    async handle({ caller: { workspaceId, actor }, params: { id }, body }) {
+    async handle({ caller: { workspaceId, actor }, params: { id }, body, claim }) {
       const now = deps.clock();
       const hours = body?.overlap_hours ?? schema.DEFAULT_OVERLAP_HOURS;
       const previousUntil = hours > 0 ? new Date(now.getTime() + hours * HOUR_MS) : null;
       const secret = body?.secret ?? randomBytes(32).toString('hex');
+      const shown = body?.secret === undefined ? { secret } : {};
+      const answerOf = (row: WebhookRow) => ({
+        status: 200,
+        body: { ...presentWebhook(row, now), ...shown },
+      });
+      // The secret exists nowhere else, and a second rotation would end the overlap with the old one.
+      const withChange = answerWithChange(deps, claim, answerOf);
       const row = await rotateSecret(
         deps.database,
-        { workspaceId, id, actor, now, previousUntil },
+        { workspaceId, id, actor, now, previousUntil, withChange },
         (before) => {
           checkHeaderSecret(before, secret);
           return deps.sealing.seal(secret, webhookSecretContext(id));
         },
       );
       if (!row) throw notFound(tag);
-      const shown = body?.secret === undefined ? { secret } : {};
-      return { status: 200, body: { ...presentWebhook(row, now), ...shown } };
+      return answerOf(row);
     },
   });
 }

@@ -6,7 +6,7 @@ import { MAX_OPEN_INVITATIONS } from '../../domain/common/limits.ts';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
 import { lockByName } from '../common/lock.ts';
-import type { Database } from '../database.ts';
+import type { Database, WithChange } from '../database.ts';
 import { Invitation, Member, User } from './entities.ts';
 
 /** An invitation; `inviter` is null if that person was removed. */
@@ -25,7 +25,13 @@ const PENDING = { accepted_at: null, revoked_at: null } as const;
  */
 export async function createInvitation(
   database: Database,
-  plan: Requester & { email: string; role: Role; tokenHash: string; expiresAt: Date },
+  plan: Requester & {
+    email: string;
+    role: Role;
+    tokenHash: string;
+    expiresAt: Date;
+    withChange?: WithChange<InvitationRow> | undefined;
+  },
 ): Promise<InvitationRow | 'member' | 'not_allowed' | 'too_many'> {
   const { workspaceId: workspace_id, userId, email, role, now } = plan;
   return await database.em.fork().transactional(async (em) => {
@@ -52,7 +58,9 @@ export async function createInvitation(
     });
     await em.persist(row).flush();
     await auditInvitation(em, 'invitation.created', row, `user:${userId}`, now);
-    return await withInviter(em, row);
+    const whole = await withInviter(em, row);
+    await plan.withChange?.(em, whole);
+    return whole;
   });
 }
 

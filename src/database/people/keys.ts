@@ -3,7 +3,7 @@ import { LockMode } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import type { Scope } from '../../domain/people/access.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
-import { queryBuilderOf, type Database } from '../database.ts';
+import { queryBuilderOf, type Database, type WithChange } from '../database.ts';
 import { ApiKey } from './entities.ts';
 import {
   lockCreator,
@@ -102,7 +102,10 @@ export type KeyPlan = {
 };
 
 /** Stores a key and its audit entry. Returns null if the person is not a member anymore. */
-export async function createKey(database: Database, plan: KeyPlan): Promise<ApiKeyRow | null> {
+export async function createKey(
+  database: Database,
+  plan: KeyPlan & { withChange?: WithChange<ApiKeyRow> | undefined },
+): Promise<ApiKeyRow | null> {
   return await database.em.fork().transactional(async (em) => {
     if (!(await lockCreator(em, plan))) return null;
     const row = await insertKey(em, plan);
@@ -114,7 +117,9 @@ export async function createKey(database: Database, plan: KeyPlan): Promise<ApiK
       detail: { prefix: row.prefix, name: plan.name, project_id: plan.projectId, scopes: plan.scopes },
       at: plan.now,
     });
-    return await withCreator(em, row);
+    const whole = await withCreator(em, row);
+    await plan.withChange?.(em, whole);
+    return whole;
   });
 }
 
@@ -167,7 +172,15 @@ async function revoke(
  */
 export async function rotateKey(
   database: Database,
-  which: { workspaceId: string; id: string; actor: string; now: Date; oldUntil: Date; secret: StoredSecret },
+  which: {
+    workspaceId: string;
+    id: string;
+    actor: string;
+    now: Date;
+    oldUntil: Date;
+    secret: StoredSecret;
+    withChange?: WithChange<ApiKeyRow> | undefined;
+  },
 ): Promise<ApiKeyRow | 'dead' | null> {
   return await database.em.fork().transactional(async (em) => {
     if (!(await lockCreator(em, which))) return null;
@@ -194,7 +207,9 @@ export async function rotateKey(
       detail: { prefix: old.prefix, replaced_by: made.id, old_until: which.oldUntil.toISOString() },
       at: which.now,
     });
-    return await withCreator(em, made);
+    const whole = await withCreator(em, made);
+    await which.withChange?.(em, whole);
+    return whole;
   });
 }
 

@@ -3,7 +3,7 @@ import { LockMode } from '@mikro-orm/core';
 import type { Role } from '../../domain/people/access.ts';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
-import { queryBuilderOf, type Database } from '../database.ts';
+import { queryBuilderOf, type Database, type WithChange } from '../database.ts';
 import { Identity, Invitation, Member, Session, User } from './entities.ts';
 import { lockEmail, revokeBeyondRole } from './invitations.ts';
 import { revokeKeysOf } from './keys.ts';
@@ -50,6 +50,7 @@ export async function addMember(
     passwordHash: string;
     actor: string;
     now: Date;
+    withChange?: WithChange<MemberRow> | undefined;
   },
 ): Promise<MemberRow | AdditionRefusal> {
   return await database.em.fork().transactional(async (em) => {
@@ -72,7 +73,9 @@ export async function addMember(
     const invited = { workspace_id: plan.workspaceId, email, accepted_at: null, revoked_at: null };
     await em.nativeUpdate(Invitation, invited, { revoked_at: now });
     await auditMember(em, { ...plan, userId: id }, 'member.added', { email, role });
-    return { id, email, name: known?.name ?? name, role, created_at: now };
+    const row = { id, email, name: known?.name ?? name, role, created_at: now };
+    await plan.withChange?.(em, row);
+    return row;
   });
 }
 

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { InferEntity } from '@mikro-orm/core';
 import { recordAudit } from './audit.ts';
-import type { Database } from '../database.ts';
+import type { Database, WithChange } from '../database.ts';
 import { Project, Workspace } from './entities.ts';
 import { isDuplicate } from '../common/outage.ts';
 
@@ -43,7 +43,14 @@ export async function listProjects(
 /** Creates a project. Returns null if the workspace has one with this key. */
 export async function createProject(
   database: Database,
-  plan: { workspaceId: string; key: string; name: string; actor: string; now: Date },
+  plan: {
+    workspaceId: string;
+    key: string;
+    name: string;
+    actor: string;
+    now: Date;
+    withChange?: WithChange<ProjectRow> | undefined;
+  },
 ): Promise<ProjectRow | null> {
   const id = randomUUIDv7();
   const { workspaceId, key, name, now } = plan;
@@ -60,6 +67,7 @@ export async function createProject(
         detail: { key, name },
         at: now,
       });
+      await plan.withChange?.(em, row);
       return row;
     });
   } catch (error) {

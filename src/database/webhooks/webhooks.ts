@@ -2,7 +2,7 @@ import { LockMode, type InferEntity } from '@mikro-orm/core';
 import type { Subscription } from '../../domain/webhooks/webhook.ts';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
 import { recordAudit, type EntityManager } from '../people/audit.ts';
-import type { Database } from '../database.ts';
+import type { Database, WithChange } from '../database.ts';
 import { Webhook } from './entities.ts';
 import { notifyListenerOfEnd } from './listeners.ts';
 import { lockByName } from '../common/lock.ts';
@@ -171,11 +171,11 @@ export async function deleteWebhook(
 
 /**
  * Replaces the secret of a webhook. The old one also signs until `previousUntil`, if that is not null. `seal` gets the
- * locked webhook and may throw. Returns null if there is none.
+ * locked webhook and may throw, and so may `withChange`. Returns null if there is none.
  */
 export async function rotateSecret(
   database: Database,
-  which: Which & { previousUntil: Date | null },
+  which: Which & { previousUntil: Date | null; withChange?: WithChange<WebhookRow> | undefined },
   seal: (row: WebhookRow) => string,
 ): Promise<WebhookRow | null> {
   return await withLockedWebhook(database, which, async (em, row) => {
@@ -188,6 +188,7 @@ export async function rotateSecret(
     await em.flush();
     const until = row.previous_secret_until?.toISOString() ?? null;
     await auditWebhook(em, which, row, 'webhook.secret_rotated', { previous_until: until });
+    await which.withChange?.(em, row);
     return row;
   });
 }
