@@ -27,9 +27,10 @@ export type StoredKey = {
 };
 
 /**
- * The result of claiming a key. `mine`: this request is the first (or replaces one whose process died), and `claimedAt`
- * is when the key was first used; `isFirst` is false in the second case, in which only one of several repeats may run. `answered`: the sealed first response.
- * `at_work`: the first request is in progress. `reused`: the key belongs to another request.
+ * The result of claiming a key. `mine`: this request is the first (or may replace one whose process died), and `claimedAt`
+ * is when the key was first used; `isFirst` is false in the second case, in which only one of several repeats may run.
+ * `answered`: the sealed first response. `at_work`: the first request is in progress. `reused`: the key belongs to another
+ * request.
  */
 export type ClaimOutcome =
   | { outcome: 'mine'; claimedAt: Date; isFirst: boolean }
