@@ -1,5 +1,5 @@
 # Generated from the schemas of the service by dev/types/python-types.ts.
-# Their SHA-256 is a480a1b544ae2cc4a9be12305d80bda43e40bb963e64098605b247963ba3b34a.
+# Their SHA-256 is 015c9d72d8a03a32aa3e10b3283e2d1a8e7cf1cb2091e1033e4bd135a6ca21a1.
 
 from __future__ import annotations
 
