@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { derivedUuid, lowestIdAt, NIL, orderedUuid, stepIdsOf } from '../../src/database/common/ids.ts';
+import {
+  derivedUuid,
+  lowestIdAt,
+  lowestIdSince,
+  NIL,
+  orderedUuid,
+  stepIdsOf,
+} from '../../src/database/common/ids.ts';
 import { UUID } from '../../src/domain/common/text.ts';
 
 const AT = new Date('2026-01-31T11:59:00.000Z');
@@ -52,6 +59,11 @@ describe('an ordered id', () => {
     assert.deepEqual(ids.toSorted(), ids);
     for (const id of ids) assert.match(id, UUID);
     assert.equal(lowestIdAt(AT), '019c13eb-b3a0-0000-0000-000000000000');
+  });
+
+  it('can be before the creation of its row by the given time, but not before 1970', () => {
+    assert.equal(lowestIdSince(AT, 0x3a0), '019c13eb-b000-0000-0000-000000000000');
+    assert.equal(lowestIdSince(new Date(5), 6), NIL);
   });
 });
 

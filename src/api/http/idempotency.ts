@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { WithChange } from '../../database/database.ts';
-import { storeAnswerWithChange } from '../../database/common/idempotency-claims.ts';
 import type { IdempotencyKeys } from '../../database/tasks/idempotency.ts';
 import { derivedUuid } from '../../database/common/ids.ts';
 import { isDatabaseOutage } from '../../database/common/outage.ts';
@@ -99,29 +97,13 @@ export function createIdempotency({ keys, takeOver, sealing, clock, onError }: D
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
-/**
- * Returns the work that stores the first response of a claimed request in the transaction of its change; undefined without
- * a claim. A repeat then gets this response even if the process dies right after the transaction. `answerOf` returns the
- * response for the changed row.
- */
-export function answerWithChange<Row>(
-  { sealing }: { sealing: Sealing },
-  claim: Claim | null,
-  answerOf: (row: Row) => RouteResponse,
-): WithChange<Row> | undefined {
-  if (claim === null) return undefined;
-  return async (em, row) => {
-    const sealed = sealedAnswer(sealing, claim, answerOf(row));
-    // Another request replaced this one, which took too long. Only the other one may make the change.
-    if (!(await storeAnswerWithChange(em, claim, sealed))) throw inProgress();
-  };
-}
-
-function sealedAnswer(sealing: Sealing, claim: Claim, answer: RouteResponse): string {
+/** Returns the response as it is stored for repeats of the request. */
+export function sealedAnswer(sealing: Sealing, claim: Claim, answer: RouteResponse): string {
   return sealing.seal(JSON.stringify(answer), storedResponseContext(claim));
 }
 
-function inProgress(): Problem {
+/** Returns the error for a repeat while another request with the same key is in progress. */
+export function inProgress(): Problem {
   return new Problem('conflict', 'The first request with this idempotency key is still in progress.', {
     headers: { 'Retry-After': '1' },
   });

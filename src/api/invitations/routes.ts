@@ -10,7 +10,7 @@ import { findWorkspace } from '../../database/people/projects.ts';
 import { invitationLink, newInvitationToken } from '../../security/keys.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
-import { answerWithChange } from '../http/idempotency.ts';
+import { answerWithChange } from '../http/answer-with-change.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { acceptanceRoutes } from './accept.ts';

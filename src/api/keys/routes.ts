@@ -5,7 +5,7 @@ import { findProject } from '../../database/people/projects.ts';
 import { newApiKey } from '../../security/keys.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage } from '../http/fields.ts';
-import { answerWithChange } from '../http/idempotency.ts';
+import { answerWithChange } from '../http/answer-with-change.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { presentKey } from './presenter.ts';

@@ -13,7 +13,7 @@ import {
 import { hashPassword, newPassword as makePassword } from '../../security/passwords.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage, pageOf, pageParameters, timestamp, uuid, uuidOut } from '../http/fields.ts';
-import { answerWithChange } from '../http/idempotency.ts';
+import { answerWithChange } from '../http/answer-with-change.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { email, newPassword, personName } from '../../domain/people/person-fields.ts';

@@ -5,7 +5,7 @@ import { projectKeyFrom } from '../../domain/common/text.ts';
 import { createProject, listProjects, type ProjectRow } from '../../database/people/projects.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { cutPage, pageOf, pageParameters, timestamp, uuidOut } from '../http/fields.ts';
-import { answerWithChange } from '../http/idempotency.ts';
+import { answerWithChange } from '../http/answer-with-change.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 
