@@ -12,7 +12,10 @@ const NOT_OURS = /^(HOME|PATH|TERM|COLUMNS|CI|NODE_ENV|TMPDIR|npm_\w+|BATON_TEST
 const READ_IN_CODE = /\b(?:env|environment)(?:\.|\[')([A-Z][A-Z0-9_]{2,})\b/g;
 
 const documented = rowsOf(readFileSync(inCheckout('docs', 'configuration.md'), 'utf8'));
-const sources = globSync('{src,workers,cli,dev}/**/*.{ts,mjs}', { cwd: inCheckout() }).map((file) => ({
+const sources = globSync('{src,workers,cli,dev}/**/*.{ts,mjs}', {
+  cwd: inCheckout(),
+  exclude: ['**/node_modules/**'],
+}).map((file) => ({
   file,
   text: readFileSync(inCheckout(file), 'utf8'),
 }));

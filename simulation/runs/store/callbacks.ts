@@ -4,6 +4,7 @@ import type {
   CallbackAttemptRow,
   EndedAttempt,
 } from '../../../src/database/tasks/callbacks.ts';
+import { MAX_LISTED_ATTEMPTS } from '../../../src/domain/common/limits.ts';
 import { triggerOf } from '../../../src/domain/tasks/callback.ts';
 import type { FeedEntry } from '../../../src/domain/tasks/feed-events.ts';
 import { addEvents, attemptsOf, runsWhere, statement, type RunRow } from './tables.ts';
@@ -15,6 +16,8 @@ const UNKNOWN_END = 'the result of this attempt could not be recorded';
 const isAwaited = ({ callback_status: status, callback_retry_id: id }: RunRow, retryId: string | null) =>
   retryId === null ? status === 'pending' : id === retryId;
 
+const newest = (attempts: readonly CallbackAttemptRow[]) => attempts.slice(-MAX_LISTED_ATTEMPTS);
+
 const isUnended = ({ completed_at: at }: CallbackAttemptRow) => at === null || at === undefined;
 
 function interrupt(attempts: readonly CallbackAttemptRow[], at: Date): void {
@@ -24,7 +27,12 @@ function interrupt(attempts: readonly CallbackAttemptRow[], at: Date): void {
 
 export const listCallbackAttempts: typeof real.listCallbackAttempts = statement(
   'listCallbackAttempts',
-  (tables, executionId: string) => attemptsOf(tables, executionId),
+  (tables, executionId: string) => newest(attemptsOf(tables, executionId)),
+);
+
+export const listBriefCallbackAttempts: typeof real.listBriefCallbackAttempts = statement(
+  'listBriefCallbackAttempts',
+  (tables, executionId: string) => newest(attemptsOf(tables, executionId)),
 );
 
 export const beginAttempt: typeof real.beginAttempt = statement(
