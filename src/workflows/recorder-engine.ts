@@ -22,6 +22,14 @@ export const recorderEngine: RecorderEngine = {
     const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
     return { events: historyLength, bytes: historySize, isLong: continueAsNewSuggested };
   },
+  writer() {
+    const {
+      runId,
+      continuedFromExecutionRunId: continuedFrom = null,
+      historyLength: events,
+    } = workflowInfo();
+    return { runId, continuedFrom, events };
+  },
   upsertSearchAttributes,
   setDetails: setCurrentDetails,
 };

@@ -1,5 +1,5 @@
 import type { SearchAttributePair } from '@temporalio/common';
-import type { HistoryLength, RecordOutcome, RunChange } from '../domain/tasks/run-change.ts';
+import type { HistoryLength, RecordOutcome, RunChange, Writer } from '../domain/tasks/run-change.ts';
 import type { RunState } from '../domain/tasks/run-state.ts';
 import type { RunView } from '../domain/tasks/run-schemas.ts';
 import { initialView } from '../domain/tasks/task-run.ts';
@@ -20,6 +20,8 @@ export type RecorderEngine = {
   uncancelled<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Returns the current length of the history. */
   history(): HistoryLength;
+  /** Returns the workflow task in progress. */
+  writer(): Writer;
   upsertSearchAttributes(attributes: SearchAttributePair[]): void;
   /** Sets the text that the Temporal Web UI shows. */
   setDetails(text: string): void;
@@ -198,8 +200,14 @@ export class Recorder {
   }
 
   #emptyChange(): RunChange {
-    const history = this.#engine.history();
-    return { executionId: this.#executionId, view: null, entries: [], enginePauseOver: false, history };
+    return {
+      executionId: this.#executionId,
+      view: null,
+      entries: [],
+      enginePauseOver: false,
+      history: this.#engine.history(),
+      writer: this.#engine.writer(),
+    };
   }
 
   #applyOutcome({ view }: RunChange, result: RecordOutcome): void {

@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Database } from '../../src/database/database.ts';
 import { readEnginePausedMs, recordChange, recordChangeOfView } from '../../src/database/tasks/feed.ts';
 import { findRun, recordEnginePause } from '../../src/database/tasks/task-runs.ts';
+import type { Writer } from '../../src/domain/tasks/run-change.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
 import type { StepStatus } from '../../src/domain/tasks/task-states.ts';
@@ -114,6 +115,35 @@ describe('the stored view of a run', () => {
     assert.deepEqual(await recordChange(database, { ...paused, enginePauseOver: true }), first);
     const row = await findRun(database, id);
     assert.deepEqual([row?.engine_paused_at, row?.state, row?.paused_by], [null, 'paused', 'key:test']);
+  });
+
+  it('is not changed by a worker whose workflow task another one has repeated since', async () => {
+    const id = await quietRun(database, installation);
+    const write = async (state: 'planning' | 'paused', key: string, writer: Writer) => {
+      const entry = { key, type: 'agent.message' as const, at: new Date().toISOString(), data: {} };
+      const view = { ...initialView(), state };
+      return await recordChange(database, { executionId: id, view, entries: [entry], writer });
+    };
+    const first = { runId: 'execution-1', continuedFrom: null, events: 5 };
+    await write('planning', 'change-1', first);
+    await write('paused', 'change-2', { ...first, events: 8 });
+    await assert.rejects(write('planning', 'change-3', first), /another worker has repeated/);
+    assert.equal((await write('planning', 'change-1', first)).outcome, 'recorded', 'it was recorded before');
+    assert.deepEqual(
+      [(await findRun(database, id))?.state, (await feedOf(database, id)).length],
+      ['paused', 2],
+    );
+
+    await write('planning', 'change-3', { ...first, runId: 'a reset of it', events: 3 });
+    await write('paused', 'change-4', { runId: 'execution-2', continuedFrom: 'execution-1', events: 3 });
+    await assert.rejects(
+      write('planning', 'change-5', { ...first, events: 90 }),
+      /another worker has repeated/,
+    );
+    assert.deepEqual(
+      [(await findRun(database, id))?.state, (await feedOf(database, id)).length],
+      ['paused', 4],
+    );
   });
 
   it('does not change after the run has ended, nor does its feed', async () => {

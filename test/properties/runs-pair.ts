@@ -53,8 +53,8 @@ export async function createRunsPair({ database, installation }: FreshInstallati
   async function call<N extends Name>(name: N, ...given: Given<N>): Promise<unknown> {
     const onReal = REAL[name] as (...values: unknown[]) => Promise<unknown>;
     const onMemory = MEMORY[name] as (...values: unknown[]) => Promise<unknown>;
-    const stored = await onReal(database, ...given);
-    const modelled = await onMemory(asDatabase(memory), ...given);
+    const stored = await resultOf(onReal(database, ...given));
+    const modelled = await resultOf(onMemory(asDatabase(memory), ...given));
     assert.deepEqual(own(modelled), own(stored), `${name} ${JSON.stringify(given)}`);
     return stored;
   }
@@ -82,6 +82,11 @@ export async function createRunsPair({ database, installation }: FreshInstallati
       }
     },
   };
+}
+
+/** Returns the result of a call, or its error. */
+async function resultOf(call: Promise<unknown>): Promise<unknown> {
+  return await call.catch((error: unknown) => ({ error: String(error) }));
 }
 
 /** Columns with a time of the database's own clock, or that only PostgreSQL returns. */

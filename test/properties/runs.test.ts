@@ -32,6 +32,13 @@ const ACTIONS = {
       pauseOver: fc.constantFrom(undefined, false, true),
       /** How old the view is that the change was made from; null: the workflow has made it. */
       behind: fc.constantFrom(null, null, null, 0, 1),
+      /** The workflow task that writes; `second` continues `first`, and `reset` is a reset of it. */
+      writer: fc.option(
+        fc.record({
+          runId: fc.constantFrom('first', 'first', 'second', 'reset'),
+          events: fc.constantFrom(5, 8, 11),
+        }),
+      ),
     }),
   ],
   notePause: [1, fc.record({ run, pausedAt: fc.constantFrom(1, 2) })],
@@ -130,7 +137,7 @@ function createActions(
   const pauseAt = (number: number) => new Date(BEGUN - number * 1_000);
 
   return {
-    async record({ run: index, behind, pausedAt, pauseOver, ...plan }) {
+    async record({ run: index, behind, pausedAt, pauseOver, writer, ...plan }) {
       const at = now().toISOString();
       const change: RunChange = {
         executionId: idOf(index),
@@ -143,6 +150,9 @@ function createActions(
         })),
         ...(pausedAt !== null && plan.hasView ? { enginePausedAt: pauseAt(pausedAt).toISOString() } : {}),
         ...(pauseOver === undefined ? {} : { enginePauseOver: pauseOver }),
+        ...(writer
+          ? { writer: { ...writer, continuedFrom: writer.runId === 'second' ? 'first' : null } }
+          : {}),
       };
       if (behind === null) return await call('recordChange', change);
       return await call('recordChangeOfView', change, (rowOf(index)?.view_seq ?? 0) - behind);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { HistoryLength, RecordOutcome, RunChange } from '../../src/domain/tasks/run-change.ts';
+import type { HistoryLength, RecordOutcome, RunChange, Writer } from '../../src/domain/tasks/run-change.ts';
 import type { Plan } from '../../src/domain/tasks/plan.ts';
 import { RunState } from '../../src/domain/tasks/run-state.ts';
 import { initialView } from '../../src/domain/tasks/task-run.ts';
@@ -17,6 +17,7 @@ const RUN: TaskRunInput = {
 const CREATED = Date.parse(RUN.createdAt);
 const IDENTITY = ['BatonWorkspace=workspace-1', 'BatonProject=project-1', 'BatonTaskType=bug'];
 const LENGTH: HistoryLength = { events: 10, bytes: 2_000, isLong: false };
+const WRITER: Writer = { runId: 'execution-2', continuedFrom: 'execution-1', events: 10 };
 
 const retry = { maximum_attempts: 1, initial_interval_ms: 1, backoff_coefficient: 1, maximum_interval_ms: 1 };
 const PLAN: Plan = {
@@ -66,6 +67,10 @@ class Engine implements RecorderEngine {
 
   history(): HistoryLength {
     return this.length;
+  }
+
+  writer(): Writer {
+    return WRITER;
   }
 
   upsertSearchAttributes(attributes: Parameters<RecorderEngine['upsertSearchAttributes']>[0]): void {
@@ -123,6 +128,7 @@ describe('the recorder of a run', () => {
       [change?.executionId, change?.view?.state, typesOf(change), change?.enginePauseOver, change?.history],
       ['run-1', 'planning', ['planning'], false, LENGTH],
     );
+    assert.deepEqual(change?.writer, WRITER);
     assert.deepEqual(recorder.shown, { ...change?.view, last_seq: 100 });
     assert.deepEqual(engine.details, ['**planning**: 0 of 0 steps']);
     assert.equal(recorder.isIdle, true);

@@ -14,6 +14,8 @@ export type OperatorPause = { pausedAt: Date; by: string };
 export type Execution = {
   id: string;
   runId: string;
+  /** The execution that this one continues; null: it is the first. */
+  continuedFrom: string | null;
   type: string;
   startedAt: number;
   /** The activations of all completed workflow tasks. A replay repeats them. */
@@ -24,6 +26,8 @@ export type Execution = {
   events: Job[];
   /** The workflow task that is waiting for a worker or in progress. */
   task: WorkflowTask | null;
+  /** How many tasks have failed since the last completed one. Temporal stores the events of the first only. */
+  failures: number;
   /** Whether a task has failed and must be repeated, even if there are no events. */
   isUnfinished: boolean;
   /** The worker that ran the last task. */
@@ -50,7 +54,7 @@ export type WorkflowTask = {
 export type TaskResult = { activations: Recorded[]; commands: Command[]; keepsGoing: boolean };
 
 export function newExecution(
-  of: { id: string; runId: string; type: string; startedAt: number },
+  of: Pick<Execution, 'id' | 'runId' | 'continuedFrom' | 'type' | 'startedAt'>,
   args: readonly unknown[],
 ): Execution {
   const start = { arguments: args.map(payloadOf), headers: {} };
@@ -60,6 +64,7 @@ export function newExecution(
     length: 1,
     events: [jobOf('initializeWorkflow', start)],
     task: null,
+    failures: 0,
     isUnfinished: false,
     sticky: null,
     patches: new Set(),

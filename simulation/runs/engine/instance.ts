@@ -33,6 +33,7 @@ export type InstanceStart = {
   workflow: (...args: never[]) => Promise<unknown>;
   workflowId: string;
   runId: string;
+  continuedFrom: string | null;
   type: string;
   taskQueue: string;
   startedAt: number;
@@ -46,7 +47,7 @@ const FLAGS = [1, 2, 3, 4, 5, 6];
 
 /** Creates an execution of a workflow with the SDK's own runtime, without its sandbox. */
 export function createInstance(clock: Clock, start: InstanceStart): Instance {
-  const { workflowId, runId, type, taskQueue, startedAt, workflow, activityNames } = start;
+  const { workflowId, runId, continuedFrom, type, taskQueue, startedAt, workflow, activityNames } = start;
   const time = new Date(startedAt);
   const info = {
     workflowId,
@@ -55,6 +56,7 @@ export function createInstance(clock: Clock, start: InstanceStart): Instance {
     taskQueue,
     namespace: 'simulated',
     firstExecutionRunId: runId,
+    continuedFromExecutionRunId: continuedFrom ?? undefined,
     attempt: 1,
     startTime: time,
     runStartTime: time,

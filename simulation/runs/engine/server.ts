@@ -42,8 +42,14 @@ export function createServer({ clock, random, tasks, delay, newId, trace, onRepe
   const workers: WorkflowWorker[] = [];
   const unassigned: Execution[] = [];
 
-  function open(id: string, type: string, args: readonly unknown[]): Execution {
-    const execution = newExecution({ id, runId: newId('execution'), type, startedAt: clock.now() }, args);
+  function open(
+    id: string,
+    type: string,
+    args: readonly unknown[],
+    continuedFrom: string | null = null,
+  ): Execution {
+    const runId = newId('execution');
+    const execution = newExecution({ id, runId, continuedFrom, type, startedAt: clock.now() }, args);
     executions.set(id, execution);
     schedule(execution);
     return execution;
@@ -61,7 +67,7 @@ export function createServer({ clock, random, tasks, delay, newId, trace, onRepe
     const { closed, task, pause, events, isUnfinished } = execution;
     if (closed || task || pause || (events.length === 0 && !isUnfinished)) return;
     execution.task = taskOf(execution);
-    execution.length += 1;
+    if (execution.failures === 0) execution.length += 1;
     const scheduled = execution.task;
     clock.after(delay(), null, () => {
       if (execution.task === scheduled) assign(execution);
@@ -80,7 +86,7 @@ export function createServer({ clock, random, tasks, delay, newId, trace, onRepe
   }
 
   function begin(execution: Execution, worker: WorkflowWorker): void {
-    execution.length += 1;
+    if (execution.failures === 0) execution.length += 1;
     const task = taskOf(execution);
     execution.task = task;
     execution.sticky = worker.process.name;
@@ -96,7 +102,8 @@ export function createServer({ clock, random, tasks, delay, newId, trace, onRepe
   function fail(task: WorkflowTask, why: string): void {
     const { execution } = task;
     if (execution.task !== task) return;
-    execution.length += 1;
+    if (execution.failures === 0) execution.length += 1;
+    execution.failures += 1;
     execution.sticky = null;
     execution.isUnfinished = true;
     endTask(execution);
@@ -125,6 +132,8 @@ export function createServer({ clock, random, tasks, delay, newId, trace, onRepe
     execution.history.push(...result.activations);
     execution.events.splice(0, task.given.length);
     execution.isUnfinished = false;
+    execution.length += execution.failures > 0 ? 2 : 0;
+    execution.failures = 0;
     execution.length += 1 + result.commands.length + result.activations.length - 1;
     endTask(execution);
     for (const command of result.commands) apply(execution, command);
@@ -157,7 +166,7 @@ export function createServer({ clock, random, tasks, delay, newId, trace, onRepe
     else if (next) {
       close(execution, 'CONTINUED_AS_NEW');
       trace(`${execution.id} continues as a new execution`);
-      open(execution.id, execution.type, (next.arguments ?? []).map(valueOf));
+      open(execution.id, execution.type, (next.arguments ?? []).map(valueOf), execution.runId);
     } else if (!closeOf([command]) && !command.upsertWorkflowSearchAttributes)
       throw new Error(`the simulation does not know the command ${Object.keys(command).join()}`);
   }
@@ -264,7 +273,9 @@ export function createServer({ clock, random, tasks, delay, newId, trace, onRepe
 }
 
 function taskOf(execution: Execution): WorkflowTask {
-  const { events, length: historyLength, history } = execution;
+  const { events, length, history, failures } = execution;
+  // A repeated task has the events of its start, which are not stored before it is completed.
+  const historyLength = failures > 0 ? length + 2 : length;
   return { execution, given: [...events], historyLength, turns: history.length };
 }
 

@@ -94,13 +94,14 @@ export function createWorkflowWorker(deps: Dependencies): WorkflowWorker {
     execution: Execution,
     turns: number,
   ): Promise<{ cached: Cached; unresolved: Iterable<Command> }> {
-    const { id: workflowId, runId, type, startedAt, patches } = execution;
+    const { id: workflowId, runId, continuedFrom, type, startedAt, patches } = execution;
     const workflow = workflows[type] as Parameters<typeof createInstance>[1]['workflow'] | undefined;
     if (!workflow) throw new Error(`there is no workflow ${type}`);
     const instance = createInstance(clock, {
       workflow,
       workflowId,
       runId,
+      continuedFrom,
       type,
       taskQueue,
       startedAt,

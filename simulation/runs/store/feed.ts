@@ -2,7 +2,7 @@ import type * as real from '../../../src/database/tasks/feed.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { callbackBody } from '../../../src/domain/tasks/callback.ts';
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
-import type { RecordOutcome, RunChange } from '../../../src/domain/tasks/run-change.ts';
+import type { RecordOutcome, RunChange, Writer } from '../../../src/domain/tasks/run-change.ts';
 import type { RunView, Step } from '../../../src/domain/tasks/run-schemas.ts';
 import { isReportedByCallback } from '../../../src/domain/tasks/task-states.ts';
 import { addEvents, eventsOf, statement, type EventRow, type RunRow, type RunTables } from './tables.ts';
@@ -17,9 +17,8 @@ export const recordChange: typeof real.recordChange = async (database, given) =>
 async function writeOnce(database: Database, change: RunChange): Promise<RecordOutcome> {
   const lastSeq = await writeChange(database, change, null);
   if (lastSeq !== null) return { outcome: 'recorded', lastSeq };
-  const { executionId, entries, enginePauseOver } = change;
-  if (enginePauseOver === true && entries.length > 0)
-    await recordChange(database, { executionId, view: null, entries: [], enginePauseOver });
+  if (change.enginePauseOver === true && change.entries.length > 0)
+    await writeChange(database, { ...change, view: null, entries: [] }, null);
   return await outcomeOfUnwritten(database, change);
 }
 
@@ -36,6 +35,8 @@ const writeChange = statement(
     const fresh = entries.filter(({ key }) => !known.has(key));
     const enginePauseOver = change.enginePauseOver === true;
     if (fresh.length === 0 && !(enginePauseOver && entries.length === 0)) return null;
+    if (isOutdated(change.writer, row.last_writer)) return null;
+    row.last_writer = change.writer ?? row.last_writer ?? null;
     addEvents(tables, row, fresh);
     row.updated_at = new Date();
     if (view) setView(row, { ...change, view }, enginePauseOver);
@@ -43,6 +44,12 @@ const writeChange = statement(
     return row.last_seq;
   },
 );
+
+function isOutdated(writer: Writer | undefined, last: Writer | null | undefined): boolean {
+  if (!writer || !last) return false;
+  const isRepeated = last.runId === writer.runId && last.events > writer.events;
+  return isRepeated || last.continuedFrom === writer.runId;
+}
 
 /** Sets the columns of a view. */
 function setView(
@@ -105,6 +112,8 @@ const outcomeOfUnwritten = statement(
     if (row.completed_at && !sameEnd) return { outcome: 'ended', state: row.state, lastSeq: row.last_seq };
     const keys = new Set(entries.map(({ key }) => key));
     const found = eventsOf(tables, executionId).filter(({ key }) => keys.has(key));
+    if (!row.completed_at && found.length < entries.length)
+      throw new Error(`another worker has repeated this workflow task of the run ${executionId}`);
     return { outcome: 'recorded', lastSeq: found.at(-1)?.seq ?? row.last_seq };
   },
 );

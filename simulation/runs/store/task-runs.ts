@@ -32,6 +32,7 @@ function rowOf(run: NewRun): RunRow {
     escalation: null,
     last_seq: 0,
     view_seq: 0,
+    last_writer: null,
     engine_paused_at: null,
     engine_pause_signalled: false,
     callback_status: run.callback_url === null ? 'none' : 'pending',

@@ -25,6 +25,7 @@ import { M0023WebhookDescriptions } from './m0023-webhook-descriptions.ts';
 import { M0024LookedAt } from './m0024-looked-at.ts';
 import { M0025OpenRuns } from './m0025-open-runs.ts';
 import { M0026IdempotencyTakeovers } from './m0026-idempotency-takeovers.ts';
+import { M0027LastWriters } from './m0027-last-writers.ts';
 
 /**
  * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
@@ -58,4 +59,5 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0024LookedAt', class: M0024LookedAt },
   { name: 'M0025OpenRuns', class: M0025OpenRuns },
   { name: 'M0026IdempotencyTakeovers', class: M0026IdempotencyTakeovers },
+  { name: 'M0027LastWriters', class: M0027LastWriters },
 ];

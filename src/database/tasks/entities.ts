@@ -1,4 +1,5 @@
 import { defineEntity, p, Type } from '@mikro-orm/core';
+import type { Writer } from '../../domain/tasks/run-change.ts';
 import type { Question, Escalation, RunError, Step } from '../../domain/tasks/run-schemas.ts';
 import type { CallbackStatus, CallbackTrigger } from '../../domain/tasks/callback.ts';
 import type { TaskType } from '../../domain/tasks/task-run.ts';
@@ -53,6 +54,8 @@ export const TaskRun = defineEntity({
     last_seq: p.integer(),
     /** The last seq that the columns above already include. */
     view_seq: p.integer(),
+    /** The workflow task that wrote the run last; null if it was not written by one, or only by older versions. */
+    last_writer: p.json().$type<Writer>().nullable(),
     /** A pause made in the Temporal Web UI that is not known to be over. */
     engine_paused_at: p.datetime().nullable(),
     /** Whether the pause was signalled to the workflow. */

@@ -2,7 +2,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import { isReportedByCallback } from '../../domain/tasks/task-states.ts';
 import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
-import type { RecordOutcome, RunChange } from '../../domain/tasks/run-change.ts';
+import type { RecordOutcome, RunChange, Writer } from '../../domain/tasks/run-change.ts';
 import type { RunView } from '../../domain/tasks/run-schemas.ts';
 import type { TaskState } from '../../domain/tasks/task-states.ts';
 import { callbackBody } from '../../domain/tasks/callback.ts';
@@ -16,8 +16,10 @@ import { CHANNELS } from '../common/notifications.ts';
  * Writes a change and its events in one statement. Each new event gets the next `seq` of its run. Events with an
  * existing key are skipped, and a run that has ended never changes. A change without new events is a repeat after a
  * crash. It only ends a pause made in the Web UI and returns the `seq` of the first write, since the run may have
- * continued. Listeners are notified at commit. Characters that PostgreSQL cannot store are removed: agents may send any
+ * continued. A change of an outdated writer is not written. Listeners are notified at commit. Characters that PostgreSQL cannot store are removed: agents may send any
  * text. The result contains the `history` of the change.
+ *
+ * @throws if a later workflow task has written the run, and the change has events that are not recorded
  */
 export async function recordChange(database: Database, given: RunChange): Promise<RecordOutcome> {
   const outcome = await writeOnce(database, storableJson(given));
@@ -27,10 +29,10 @@ export async function recordChange(database: Database, given: RunChange): Promis
 async function writeOnce(database: Database, change: RunChange): Promise<RecordOutcome> {
   const lastSeq = await writeChange(database, change, null);
   if (lastSeq !== null) return { outcome: 'recorded', lastSeq };
-  const { executionId, entries, enginePauseOver } = change;
+  const { enginePauseOver, entries } = change;
   // The end of a pause may come with events that were recorded before, in a task that Temporal lost.
   if (enginePauseOver === true && entries.length > 0)
-    await recordChange(database, { executionId, view: null, entries: [], enginePauseOver });
+    await writeChange(database, { ...change, view: null, entries: [] }, null);
   return await outcomeOfUnwritten(database, change);
 }
 
@@ -48,7 +50,8 @@ export async function recordChangeOfView(
 
 /**
  * Writes a change of a run that has not ended, and returns its last `seq`. Returns null and writes nothing if all
- * events are recorded already, if the run has ended or does not exist, or if its view is not `viewSeq` (null: any).
+ * events are recorded already, if the run has ended or does not exist, if its view is not `viewSeq` (null: any), or if the
+ * writer is outdated.
  */
 async function writeChange(
   database: Database,
@@ -78,10 +81,12 @@ async function writeChange(
       )
     ), run as (
       update task_runs
-      set last_seq = last_seq + (select count(*) from fresh), updated_at = now() ${set}
+      set last_seq = last_seq + (select count(*) from fresh), updated_at = now(),
+        last_writer = coalesce(${change.writer ? JSON.stringify(change.writer) : null}::json, last_writer) ${set}
       where id = ${executionId}::uuid and completed_at is null
         and (${viewSeq}::integer is null or view_seq = ${viewSeq}::integer)
         and (exists (select 1 from fresh) or ${onlyEndsPause}::boolean)
+        and not ${isOutdated(change.writer)}
       returning last_seq
     ), written as (
       insert into task_events (execution_id, seq, key, type, at, data)
@@ -92,6 +97,17 @@ async function writeChange(
   `.compile(db);
   const { rows } = await runPrepared(database, statement);
   return rows[0]?.last_seq ?? null;
+}
+
+/**
+ * Returns the condition that a later workflow task has written the run. A worker that was frozen, or cut off, runs its task to
+ * the end, although Temporal has given it to another worker and refuses the result of this one. After a reset in the Web UI,
+ * the workflow is another execution, which may know less.
+ */
+function isOutdated(writer: Writer | undefined) {
+  const { runId = null, events = null } = writer ?? {};
+  const isSame = sql`last_writer ->> 'runId' = ${runId}::text and (last_writer ->> 'events')::integer > ${events}::integer`;
+  return sql`coalesce(${isSame} or last_writer ->> 'continuedFrom' = ${runId}::text, false)`;
 }
 
 /** Returns the events of a run with a `seq` above `after`, in order, at most `limit`. */
@@ -281,18 +297,31 @@ function keepingCompleted({ steps, completed_at: endedAt }: Pick<RunView, 'steps
       else ${stepsJson}::json end`;
 }
 
-/** Returns why a change was not written: it was written before, the run has ended, or the run does not exist. */
+/**
+ * Returns why a change was not written: it was written before, the run has ended, or the run does not exist.
+ *
+ * @throws if the writer is outdated. Temporal refuses the result of its workflow task, so nobody needs an outcome.
+ */
 async function outcomeOfUnwritten(database: Database, change: RunChange): Promise<RecordOutcome> {
-  const result = await sql<{ state: TaskState; ended: boolean; last_seq: number; seq: number | null }>`
-    select state, completed_at is not null as ended, last_seq, (
-      select max(seq) from task_events
+  const result = await sql<{
+    state: TaskState;
+    ended: boolean;
+    last_seq: number;
+    seq: number | null;
+    known: number;
+  }>`
+    select state, completed_at is not null as ended, last_seq, recorded.*
+    from task_runs, lateral (
+      select max(seq) as seq, count(*)::integer as known from task_events
       where execution_id = id and key = any(${change.entries.map((entry) => entry.key)}::text[])
-    ) as seq
-    from task_runs where id = ${change.executionId}::uuid
+    ) as recorded
+    where id = ${change.executionId}::uuid
   `.execute(queryBuilderOf(database));
   const row = result.rows[0];
   if (!row) return { outcome: 'missing' };
   const sameEnd = change.view?.completed_at != null && change.view.state === row.state;
   if (row.ended && !sameEnd) return { outcome: 'ended', state: row.state, lastSeq: row.last_seq };
+  if (!row.ended && row.known < change.entries.length)
+    throw new Error(`another worker has repeated this workflow task of the run ${change.executionId}`);
   return { outcome: 'recorded', lastSeq: row.seq ?? row.last_seq };
 }

@@ -16,7 +16,16 @@ export type RunChange = {
   enginePauseOver?: boolean;
   /** The history of the workflow when the write began. It is recorded with the result. */
   history?: HistoryLength;
+  /** Where the workflow made the change. Without it, the change is never outdated. */
+  writer?: Writer;
 };
+
+/**
+ * The workflow task in which a write began. Another worker may have repeated it since, with signals that it does not know.
+ * `runId` is the execution of the workflow, `continuedFrom` the one before it; null: it is the first. `events` is the
+ * length of the history: it is longer in each repeat that knows more.
+ */
+export type Writer = { runId: string; continuedFrom: string | null; events: number };
 
 /** Returns what a run needs a person for from this change on: a decision, an answer, or nothing new. */
 export function needOf({ view, entries }: RunChange): 'escalated' | 'asked' | null {
