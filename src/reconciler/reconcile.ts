@@ -137,9 +137,9 @@ export async function sweep(dependencies: Dependencies): Promise<void> {
 }
 
 /**
- * Ends workflows that do not know that their run has ended. A worker that was frozen during a workflow task may have recorded
- * the end after Temporal had given the task to another worker, whose workflow may wait for somebody to continue the run. The
- * signal makes it write, and so find the recorded end. It also sends the callback.
+ * Ends workflows that do not know that their run has ended, and may wait for somebody to continue it: Temporal was restored from
+ * an older backup than PostgreSQL, or a worker of an older version recorded the end in an outdated workflow task. The signal
+ * makes the workflow write, and so find the recorded end. It also sends the callback.
  */
 async function endLeftWorkflows({ database, engine, clock, log }: Dependencies, ids: readonly string[]) {
   const before = new Date(clock().getTime() - WORKFLOW_END_MS);

@@ -4,7 +4,7 @@ import type { AttemptResult } from '../../src/database/webhooks/delivery-results
 import { useOwnDeliveries } from '../support/deliveries.ts';
 import { successOf } from '../support/results.ts';
 import { createLedgerPair, type LedgerPair } from './ledger-pair.ts';
-import { holdsAsync } from './property.ts';
+import { actionsOf, holdsAsync, type ActionOf, type PlansOf } from './property.ts';
 
 const WEBHOOKS = 2;
 const STORIES = 40;
@@ -60,17 +60,9 @@ const ACTIONS = {
   unmade: [1, fc.record({ which, why: fc.constantFrom('the webhook is disabled', 'a reason') })],
 } as const;
 
-type Plans = {
-  [Kind in keyof typeof ACTIONS]: (typeof ACTIONS)[Kind][1] extends fc.Arbitrary<infer T> ? T : never;
-};
-type Action = { [Kind in keyof Plans]: { kind: Kind; plan: Plans[Kind] } }[keyof Plans];
-
-const action = fc.oneof(
-  ...Object.entries(ACTIONS).map(([kind, [weight, plan]]) => ({
-    weight,
-    arbitrary: (plan as fc.Arbitrary<unknown>).map((given) => ({ kind, plan: given }) as Action),
-  })),
-);
+type Plans = PlansOf<typeof ACTIONS>;
+type Action = ActionOf<typeof ACTIONS>;
+const action = actionsOf(ACTIONS);
 
 describe('the statements that change deliveries and webhooks', function () {
   const world = useOwnDeliveries({ workers: 0 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { eventually } from '../support/eventually.ts';
 import { useWorld } from '../support/world.ts';
-import { holdsAsync } from './property.ts';
+import { actionsOf, holdsAsync, type ActionOf, type PlansOf } from './property.ts';
 
 /* Random stories of runs and keys over the API, compared with a small model of docs/http-api.md. */
 
@@ -43,16 +43,9 @@ const ACTIONS = {
   createKey: [1, fc.constant({})],
   revokeKey: [1, fc.record({ which })],
 } as const;
-type Plans = {
-  [Name in keyof typeof ACTIONS]: (typeof ACTIONS)[Name][1] extends fc.Arbitrary<infer T> ? T : never;
-};
-type Action = { [Name in keyof Plans]: { kind: Name; plan: Plans[Name] } }[keyof Plans];
-const action = fc.oneof(
-  ...Object.entries(ACTIONS).map(([name, [weight, plan]]) => ({
-    weight,
-    arbitrary: (plan as fc.Arbitrary<unknown>).map((given) => ({ kind: name, plan: given }) as Action),
-  })),
-);
+type Plans = PlansOf<typeof ACTIONS>;
+type Action = ActionOf<typeof ACTIONS>;
+const action = actionsOf(ACTIONS);
 
 describe('runs and keys', function () {
   this.timeout(600_000);

@@ -5,7 +5,7 @@ import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
 import { isTerminal, TASK_STATES } from '../../src/domain/tasks/task-states.ts';
 import { useInstallation } from '../support/installation.ts';
-import { holdsAsync } from './property.ts';
+import { actionsOf, holdsAsync, type PlansOf } from './property.ts';
 import { createRunsPair, type RunsPair } from './runs-pair.ts';
 
 const STORIES = 40;
@@ -76,17 +76,8 @@ const ACTIONS = {
   release: [1, fc.record({ key })],
 } as const;
 
-type Plans = {
-  [Kind in keyof typeof ACTIONS]: (typeof ACTIONS)[Kind][1] extends fc.Arbitrary<infer T> ? T : never;
-};
-type Action = { [Kind in keyof Plans]: { kind: Kind; plan: Plans[Kind] } }[keyof Plans];
-
-const action = fc.oneof(
-  ...Object.entries(ACTIONS).map(([kind, [weight, plan]]) => ({
-    weight,
-    arbitrary: (plan as fc.Arbitrary<unknown>).map((given) => ({ kind, plan: given }) as Action),
-  })),
-);
+type Plans = PlansOf<typeof ACTIONS>;
+const action = actionsOf(ACTIONS);
 
 describe('the statements that change runs and callbacks', function () {
   const fresh = useInstallation({ poolSize: 2 });

@@ -4,7 +4,7 @@ import { FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useWorld } from '../support/world.ts';
-import { holdsAsync } from './property.ts';
+import { actionsOf, holdsAsync, type ActionOf, type PlansOf } from './property.ts';
 
 /*
  * Random stories of webhooks over the API with a real receiver, compared with a small model of docs/webhooks.md. The first
@@ -44,16 +44,9 @@ const ACTIONS = {
   recover: [2, fc.record({ which, withSkipped: fc.boolean() })],
   delete: [1, fc.record({ which })],
 } as const;
-type Plans = {
-  [Kind in keyof typeof ACTIONS]: (typeof ACTIONS)[Kind][1] extends fc.Arbitrary<infer T> ? T : never;
-};
-type Action = { [Kind in keyof Plans]: { kind: Kind; plan: Plans[Kind] } }[keyof Plans];
-const action = fc.oneof(
-  ...Object.entries(ACTIONS).map(([kind, [weight, plan]]) => ({
-    weight,
-    arbitrary: (plan as fc.Arbitrary<unknown>).map((given) => ({ kind, plan: given }) as Action),
-  })),
-);
+type Plans = PlansOf<typeof ACTIONS>;
+type Action = ActionOf<typeof ACTIONS>;
+const action = actionsOf(ACTIONS);
 
 describe('webhooks and their deliveries', function () {
   this.timeout(600_000);

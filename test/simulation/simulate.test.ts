@@ -30,7 +30,11 @@ describe('the simulation', () => {
       'sends nothing again for a worker that was frozen before it sent the deliveries of its group',
     ],
     ['runs', '716', 'continues a run that was paused after a lost workflow task had recorded its question'],
-    ['runs', '1494', 'ends the workflow of a run whose end an outdated worker has recorded'],
+    [
+      'runs',
+      '1012',
+      'refuses the change of a worker that was frozen before a pause, so that the run can be continued',
+    ],
   ];
   for (const [kind, seed, what] of found) {
     it(what, async () => {
