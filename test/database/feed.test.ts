@@ -119,30 +119,30 @@ describe('the stored view of a run', () => {
 
   it('is not changed by a worker whose workflow task another one has repeated since', async () => {
     const id = await quietRun(database, installation);
-    const write = async (state: 'planning' | 'paused', key: string, writer: Writer) => {
+    const write = async (state: 'planning' | 'executing', key: string, writer: Writer) => {
       const entry = { key, type: 'agent.message' as const, at: new Date().toISOString(), data: {} };
       const view = { ...initialView(), state };
       return await recordChange(database, { executionId: id, view, entries: [entry], writer });
     };
     const first = { runId: 'execution-1', continuedFrom: null, events: 5 };
     await write('planning', 'change-1', first);
-    await write('paused', 'change-2', { ...first, events: 8 });
+    await write('executing', 'change-2', { ...first, events: 8 });
     await assert.rejects(write('planning', 'change-3', first), /another worker has repeated/);
     assert.equal((await write('planning', 'change-1', first)).outcome, 'recorded', 'it was recorded before');
     assert.deepEqual(
       [(await findRun(database, id))?.state, (await feedOf(database, id)).length],
-      ['paused', 2],
+      ['executing', 2],
     );
 
     await write('planning', 'change-3', { ...first, runId: 'a reset of it', events: 3 });
-    await write('paused', 'change-4', { runId: 'execution-2', continuedFrom: 'execution-1', events: 3 });
+    await write('executing', 'change-4', { runId: 'execution-2', continuedFrom: 'execution-1', events: 3 });
     await assert.rejects(
       write('planning', 'change-5', { ...first, events: 90 }),
       /another worker has repeated/,
     );
     assert.deepEqual(
       [(await findRun(database, id))?.state, (await feedOf(database, id)).length],
-      ['paused', 4],
+      ['executing', 4],
     );
   });
 

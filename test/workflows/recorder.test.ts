@@ -282,7 +282,14 @@ describe('the recorder of a run', () => {
     await recorder.flush();
     await recorder.flush();
     assert.deepEqual(engine.writes, [
-      { executionId: 'run-1', view: null, entries: [], enginePauseOver: true, history: LENGTH },
+      {
+        executionId: 'run-1',
+        view: null,
+        entries: [],
+        enginePauseOver: true,
+        history: LENGTH,
+        writer: WRITER,
+      },
     ]);
     assert.deepEqual([recorder.isIdle, recorder.shown], [true, initialView()]);
     assert.deepEqual(engine.details, [], 'the view has not changed');
@@ -341,7 +348,14 @@ describe('work that records the change of a run with its own', () => {
       return { recorded };
     });
     assert.deepEqual(given, [
-      { executionId: 'run-1', view: null, entries: [], enginePauseOver: false, history: LENGTH },
+      {
+        executionId: 'run-1',
+        view: null,
+        entries: [],
+        enginePauseOver: false,
+        history: LENGTH,
+        writer: WRITER,
+      },
     ]);
     assert.deepEqual(recorder.shown, initialView());
   });
