@@ -81,8 +81,10 @@ describe('an attempt that waits for a free place', function () {
       .execute(`update deliveries set ${columns} where webhook_id = ?`, [webhookId]);
   }
 
+  type Failed = Awaited<ReturnType<typeof failedDelivery>>;
+
   /** Takes the only place. */
-  async function occupyPlace({ limiter, target }: Awaited<ReturnType<typeof failedDelivery>>) {
+  async function occupyPlace({ limiter, target }: Failed) {
     const place = await limiter.acquire(target, 0);
     assert.ok(place);
     return place;
@@ -201,6 +203,32 @@ describe('an attempt that waits for a free place', function () {
     assert.ok(await next, 'the place goes to the next attempt');
     assert.equal(receiver.requests.length, failed.before);
   });
+
+  const ways: Record<string, (failed: Failed, env: MockActivityEnvironment) => Promise<unknown>> = {
+    'by the schedule': ({ activities, row }, env) =>
+      env.run(activities.attemptDelivery, { deliveryId: row.id, generation: 0 }),
+    manually: ({ activities, webhookId }, env) => env.run(activities.makeManualRetries, { webhookId }),
+  };
+  for (const [how, work] of Object.entries(ways)) {
+    it(`is made again ${how} if its request was aborted, and no failure is counted`, async () => {
+      const failed = await failedDelivery();
+      const { row, webhookId, before } = failed;
+      await world.requestRetry(row);
+      receiver.hanging();
+      const environment = new MockActivityEnvironment();
+      const aborted = work(failed, environment);
+      await receiver.receives(before + 1);
+      environment.cancel();
+      await assert.rejects(aborted, { name: 'CancelledFailure' });
+      const [found] = await world.deliveries(webhookId);
+      assert.deepEqual([found?.status, found?.failures, found?.attempts_count], ['retrying', 1, 1]);
+      assert.equal((await world.webhookRow(webhookId)).consecutive_failures, 1);
+      receiver.answering(204);
+      await work(failed, new MockActivityEnvironment());
+      assert.equal((await world.deliveries(webhookId))[0]?.status, 'succeeded');
+      assert.equal((await world.attempts(row.id)).length, 2);
+    });
+  }
 
   it('waits on a Temporal timer without a slot, and no failure is counted', async () => {
     const failed = await failedDelivery();

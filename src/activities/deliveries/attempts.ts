@@ -34,7 +34,7 @@ type AttemptOptions = {
   now: () => Date;
   /** Ends the wait for a place. */
   signal?: AbortSignal;
-  /** Aborts the request. Its attempt is recorded as a failure. */
+  /** Aborts the request. Its attempt is not recorded, since the receiver did not fail: it is made again. */
   requestSignal?: AbortSignal;
   /**
    * Time that an attempt may wait for its place before its delivery is read again, in milliseconds; default: zero. Null
@@ -57,7 +57,7 @@ const MAX_WAIT_MS = 1_000;
 
 /**
  * Creates the function that makes attempts: waits for a free place, checks the webhook and the delivery, sends the
- * request, records the result and starts retries. Rejects with the signal's reason if aborted before it is sent.
+ * request, records the result and starts retries. Rejects with the signal's reason if aborted before it has a result.
  */
 export function createAttempts(deps: AttemptDependencies) {
   const { webhookLoader, limiter, recorder, store, control, onError, traces } = deps;
@@ -83,6 +83,7 @@ export function createAttempts(deps: AttemptDependencies) {
       const { trigger, token = null, now, requestSignal: signal, rows } = options;
       const { endpoint, at: begun } = allowed;
       const made = await post(deps, endpoint, delivery, { trigger, token, now, signal, begun });
+      if (made.failure === 'aborted') signal?.throwIfAborted();
       const done = { ...made, new_delivery: (await rows?.take(delivery.id)) ?? null };
       // A failure keeps its place until it is recorded. Otherwise ten more attempts could fail while the count is still
       // one.

@@ -34,7 +34,10 @@ export function createRequestedAttempts({ store, attempt }: { store: DeliverySto
   };
 }
 
-/** Returns the signal of the activity, which ends the wait for a place and aborts the request. */
+/**
+ * Returns the signal of the activity, which ends the wait for a place and aborts the request: when its worker stops, or
+ * Temporal has given the activity to another worker.
+ */
 export function attemptSignals(): { signal: AbortSignal; requestSignal: AbortSignal } {
   const signal = Context.current().cancellationSignal;
   return { signal, requestSignal: signal };
