@@ -18,6 +18,7 @@ export function createRetrySteps(tables: Tables): RetrySteps {
     startScheduledRetry(token) {
       const retry = tables.retries.get(token);
       if (!retry || retry.cancelled_at !== null) return false;
+      if (tables.attempts.some((attempt) => attempt.token === token)) return false;
       retry.started_at ??= tables.now();
       return true;
     },

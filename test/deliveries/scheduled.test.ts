@@ -161,6 +161,15 @@ describe('a scheduled retry', () => {
     assert.equal(await attemptsOf(row.id), 2);
   });
 
+  it('is not made again if its worker died after its attempt was recorded', async () => {
+    const { row, input } = await scheduled(3_600_000, 'retrying');
+    for (const _ of ['made', 'repeated']) {
+      await world.control.attemptOverdue(input);
+      await ended(input.token);
+    }
+    assert.equal(await attemptsOf(row.id), 2);
+  });
+
   it('of a previous version, which stored none, is made', async () => {
     const { row, input } = await scheduled();
     await cancel(row);

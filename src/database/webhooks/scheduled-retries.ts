@@ -109,12 +109,13 @@ export async function cancelScheduledRetry(
 
 /**
  * Starts a scheduled retry: from now on it cannot be cancelled. Returns whether it is to be made. True again if it was
- * started before, since the worker may have died before the attempt.
+ * started before and its attempt is not recorded, since the worker may have died before the attempt.
  */
 export async function startScheduledRetry(database: Database, token: string): Promise<boolean> {
   const { rows } = await sql<{ id: string; webhook_id: string }>`
     update scheduled_retries r set started_at = coalesce(started_at, clock_timestamp()) from deliveries d
-    where r.token = ${token}::uuid and r.cancelled_at is null and d.id = r.delivery_id
+    where r.token = ${token}::uuid and r.cancelled_at is null and d.id = r.delivery_id and not exists (
+      select from delivery_attempts a where a.delivery_id = r.delivery_id and a.token = r.token)
     returning d.id, d.webhook_id
   `.execute(queryBuilderOf(database));
   const [delivery] = rows;
