@@ -129,6 +129,16 @@ describe('the result of an attempt', function () {
       assert.deepEqual(recorded.get(row.id)?.next_attempt_at, row.next_attempt_at);
     });
 
+    it('waits for no process that stores other deliveries of the webhook', async () => {
+      const delivery = await planned();
+      await world.database.em.fork().transactional(async (em) => {
+        // The lock of an insert of a delivery, which refers to the webhook.
+        await em.execute('select id from webhooks where id = ? for key share', [delivery.webhook_id]);
+        await recordResults(world.database, [successOf(delivery, { new_delivery, ...failed })]);
+      });
+      assert.equal((await stored(delivery.webhook_id)).status, 'retrying');
+    });
+
     it('holds the delivery if it is a failure after its webhook was disabled', async () => {
       const delivery = await planned();
       await world.changeWebhook(delivery.webhook_id, { disabled_at: new Date() });

@@ -128,7 +128,8 @@ export async function findRecordedResults(
 }
 
 /**
- * Locks the webhooks, counts failures, and disables webhooks whose count reaches the limit.
+ * Locks the webhooks, counts failures, and disables webhooks whose count reaches the limit. The lock does not wait for
+ * inserts of deliveries, which refer to several webhooks in any order: the two could deadlock.
  */
 async function countAttempts(db: Builder, results: readonly AttemptResult[]): Promise<Disabled[]> {
   const counting = results.filter(({ trigger }) => trigger !== 'test');
@@ -136,7 +137,7 @@ async function countAttempts(db: Builder, results: readonly AttemptResult[]): Pr
   if (ids.length === 0) return [];
   const { rows } = await sql<{ id: string; consecutive_failures: number; enabled_count: number }>`
     select id, consecutive_failures, enabled_count from webhooks
-    where id = any(${ids}::uuid[]) and disabled_at is null and deleted_at is null order by id for update
+    where id = any(${ids}::uuid[]) and disabled_at is null and deleted_at is null order by id for no key update
   `.execute(db);
   const disabled: Disabled[] = [];
   for (const { id, consecutive_failures: before, enabled_count: enabledCount } of rows) {
