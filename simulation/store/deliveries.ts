@@ -15,6 +15,7 @@ type DeliverySteps = Pick<
   | 'markRetriesStarted'
   | 'listUnstartedRetries'
   | 'listForgottenBacklogs'
+  | 'listOverdueDeliveries'
   | 'holdOrCancelWaiting'
   | 'listWebhooksWithWaiting'
   | 'readTargets'
@@ -82,15 +83,24 @@ export function createDeliverySteps(tables: Tables): DeliverySteps {
       if (row?.status === 'retrying' && row.generation === generation) row.retry_started = true;
     },
 
+    listOverdueDeliveries(before, limit) {
+      return deliveriesWhere(
+        tables,
+        (row) => row.status === 'retrying' && row.retry_started && dueOf(row) < before,
+      )
+        .toSorted((one, other) => dueOf(one).getTime() - dueOf(other).getTime())
+        .slice(0, limit)
+        .map(({ id, generation }) => ({ id, generation }));
+    },
+
     listUnstartedRetries(before, limit) {
-      const due = (row: DeliveryRow) => row.next_attempt_at ?? new Date(0);
       return deliveriesWhere(
         tables,
         (row) => row.status === 'retrying' && !row.retry_started && row.updated_at < before,
       )
-        .toSorted((one, other) => due(one).getTime() - due(other).getTime())
+        .toSorted((one, other) => dueOf(one).getTime() - dueOf(other).getTime())
         .slice(0, limit)
-        .map((row) => ({ id: row.id, generation: row.generation, due: due(row) }));
+        .map((row) => ({ id: row.id, generation: row.generation, due: dueOf(row) }));
     },
 
     listForgottenBacklogs(before, limit) {
@@ -134,6 +144,10 @@ export function createDeliverySteps(tables: Tables): DeliverySteps {
       );
     },
   };
+}
+
+function dueOf({ next_attempt_at: due }: DeliveryRow): Date {
+  return due ?? new Date(0);
 }
 
 /** Returns whether a delivery waits for its first attempt outside the backlog. */

@@ -33,7 +33,7 @@ const IN_PROGRESS_MS = 3_000;
 const BACKLOG_MS = 15_000;
 /** How far back notices without mails are searched, in milliseconds: as long as a mail is tried. */
 const NOTICE_MS = 24 * 3_600_000;
-/** Time in which the workflow of a scheduled retry starts it, in milliseconds. */
+/** Time in which the workflow of a retry makes it, in milliseconds. */
 const OVERDUE_MS = 60_000;
 /** Time in which the process that stored a test has sent or cancelled it, in milliseconds. */
 const TEST_MS = 3 * 60_000;
@@ -140,6 +140,25 @@ export async function startUnstartedRetries({
       await store.markRetriesStarted(schedule);
       onAction?.('retry_started');
       log.warn({ delivery_id: id }, 'started the retries of a delivery after its worker was interrupted');
+    },
+  );
+}
+
+/** Starts retries of deliveries that are overdue and have no open workflow: for example, an operator has terminated it. */
+export async function restartEndedRetries({
+  store,
+  deliveryControl,
+  clock,
+  log,
+  onAction,
+}: DeliveryDependencies): Promise<void> {
+  await forEachRow(
+    await store.listOverdueDeliveries(before(clock, OVERDUE_MS), BATCH),
+    ({ id }) => id,
+    async ({ id, generation }) => {
+      if ((await deliveryControl.startOverdueRetries({ deliveryId: id, generation })) === 'known') return;
+      onAction?.('retry_started');
+      log.warn({ delivery_id: id }, 'started the retries of a delivery that was overdue');
     },
   );
 }

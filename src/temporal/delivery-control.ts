@@ -139,6 +139,16 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     },
 
     /**
+     * Starts the retries of a delivery that is overdue, unless their workflow is open. An earlier workflow may have ended.
+     * @throws EngineUnavailable | EngineUncertain
+     */
+    async startOverdueRetries(delivery: DeliveryInput): Promise<'started' | 'known'> {
+      const priority = { priorityKey: PRIORITIES.retries };
+      const options = { priority, workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const };
+      return await start(WEBHOOK_DELIVERY_WORKFLOW, deliveryWorkflowId(delivery), delivery, options);
+    },
+
+    /**
      * Starts a scheduled retry or a test, now or after `delayMs`. `token` is the id of the request. Does nothing if it was
      * started before.
      * @throws EngineUnavailable | EngineUncertain

@@ -10,6 +10,7 @@ import {
   cancelTestsOfDeadProcesses,
   startUnstartedGroups,
   regroupStuckEvents,
+  restartEndedRetries,
 } from '../../src/reconciler/forgotten-deliveries.ts';
 import { startReconciler } from '../../src/reconciler/reconciler-loop.ts';
 import {
@@ -221,6 +222,43 @@ describe('the reconciler', () => {
       return started.every(({ workflowId }) => ids.has(workflowId));
     });
     assert.deepEqual(await engine.runsClosedFromOutside(now), [own]);
+  });
+
+  it('starts the retries of an overdue delivery again if their workflow was terminated', async () => {
+    receiver.answering(500);
+    const webhookId = await world.webhook({ url: receiver.url });
+    await publish();
+    const worker = await startDeliveryWorker(world.configuration, silent);
+    try {
+      const delivery = await eventually('a failed delivery', async () => {
+        const [row] = await world.deliveries(webhookId);
+        return row?.retry_started ? row : null;
+      });
+      receiver.answering(204);
+      const started: string[] = [];
+      const reconcile = (laterMs: number) =>
+        restartEndedRetries({
+          ...dependencies(laterMs),
+          onAction: (action) => void started.push(action),
+        });
+      await reconcile(3 * MINUTE_MS);
+      assert.deepEqual(started, [], 'their workflow is open');
+      const handle = world.client.workflow.getHandle(
+        deliveryWorkflowId({ deliveryId: delivery.id, generation: 0 }),
+      );
+      await handle.terminate('an operator');
+      await reconcile(MINUTE_MS);
+      assert.deepEqual(started, [], 'the delivery is not overdue');
+      await query(
+        `update deliveries set next_attempt_at = now() - interval '2 min' where id = '${delivery.id}'`,
+      );
+      await reconcile(0);
+      assert.deepEqual(started, ['retry_started']);
+      await handle.result();
+      assert.equal((await world.deliveries(webhookId))[0]?.status, 'succeeded');
+    } finally {
+      await worker.close();
+    }
   });
 
   it('dispatches a group again if its workflow was terminated, but not while one is open', async () => {

@@ -113,6 +113,7 @@ async function readAll({ call, tables, webhookIds }: LedgerPair): Promise<void> 
   await call('findDeliveryIds', [...tables.events.keys()]);
   await call('listTargetsForGroups', groupIds);
   await call('listUnstartedRetries', later, 100_000);
+  await call('listOverdueDeliveries', new Date(Date.now() + 3_600_000), 100_000);
   await call('listForgottenBacklogs', later, 100_000);
   await call('listWebhooksWithWaiting', 100_000);
   await call('listWebhooksWithManualRetries', later, 100_000);

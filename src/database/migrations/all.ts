@@ -26,6 +26,7 @@ import { M0024LookedAt } from './m0024-looked-at.ts';
 import { M0025OpenRuns } from './m0025-open-runs.ts';
 import { M0026IdempotencyTakeovers } from './m0026-idempotency-takeovers.ts';
 import { M0027LastWriters } from './m0027-last-writers.ts';
+import { M0028OverdueDeliveries } from './m0028-overdue-deliveries.ts';
 
 /**
  * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
@@ -60,4 +61,5 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0025OpenRuns', class: M0025OpenRuns },
   { name: 'M0026IdempotencyTakeovers', class: M0026IdempotencyTakeovers },
   { name: 'M0027LastWriters', class: M0027LastWriters },
+  { name: 'M0028OverdueDeliveries', class: M0028OverdueDeliveries },
 ];

@@ -298,6 +298,23 @@ export async function listUnstartedRetries(
   return rows.map(({ id, generation, next_attempt_at: due }) => ({ id, generation, due: new Date(due) }));
 }
 
+/**
+ * Returns deliveries whose retry was due before a time, although its workflow was started; the longest overdue first. Either
+ * it waits for a worker or a place, or an operator has ended it.
+ */
+export async function listOverdueDeliveries(
+  database: Database,
+  before: Date,
+  limit: number,
+): Promise<{ id: string; generation: number }[]> {
+  const { rows } = await sql<{ id: string; generation: number }>`
+    select id, generation from deliveries
+    where status = 'retrying' and retry_started and next_attempt_at < ${before}::timestamptz
+    order by next_attempt_at limit ${limit}
+  `.execute(queryBuilderOf(database));
+  return rows;
+}
+
 /** Returns webhooks whose backlog has a delivery that waits since before a time. */
 export async function listForgottenBacklogs(
   database: Database,
