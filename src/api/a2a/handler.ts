@@ -33,6 +33,7 @@ import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { submission } from '../../domain/tasks/task-submission.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
+import { requireCredential } from '../http/credential-watch.ts';
 import { idOfClaim, type Idempotency } from '../http/idempotency.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import type { Claim } from '../http/route.ts';
@@ -173,6 +174,7 @@ export function createRequestHandler(deps: A2aDependencies, call: A2aCall, cards
         const sent = async () => await readRun(deps, await send(request));
         const wait = async () => await atRest(deps, await sent(), signal);
         const reading = returnImmediately ? await sent() : await deps.limits.waits.counted(caller, wait);
+        if (!returnImmediately) await requireCredential(deps, caller);
         return await fullTask(deps, reading, historyLength);
       }),
 

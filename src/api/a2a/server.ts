@@ -5,7 +5,7 @@ import { A2A_CONTENT_TYPE, A2A_VERSION_HEADER, AGENT_CARD_PATH, AgentCard } from
 import { A2A_ERROR_CODE, A2AError, RequestMalformedError } from '@a2a-js/sdk/errors';
 import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2a-js/sdk/server';
 import type { Context, Middleware } from 'koa';
-import { admit, authorize, goneSignal, type Gate } from '../http/admit.ts';
+import { admit, authorize, goneSignal, withBody, type Gate } from '../http/admit.ts';
 import { readJson } from '../http/body.ts';
 import type { Caller } from '../http/caller.ts';
 import { asProblem, logFailure } from '../http/error-responses.ts';
@@ -24,6 +24,8 @@ export type A2aServerDependencies = A2aDependencies & Gate;
 type Result = { kind: 'value'; value: unknown } | { kind: 'stream'; items: AsyncGenerator<StreamItem> };
 
 type Binding = 'JSONRPC' | 'HTTP+JSON';
+/** Both bindings as the limits see them. Each method has its own scope. */
+const ENDPOINT = { access: { kind: 'credential', scope: null } } as const;
 const CARD_PATH = `/${AGENT_CARD_PATH}`;
 const MEDIA_TYPES = ['application/json', A2A_CONTENT_TYPE];
 /** `Accept` is not checked: both bindings have one media type for responses, and one for streams. */
@@ -68,8 +70,13 @@ export function createA2aServer(deps: A2aServerDependencies): Middleware {
     const enveloped = (rest: object) => ({ jsonrpc: '2.0', id, ...rest });
     try {
       if (context.method !== 'POST') throw wrongMethod(['POST']);
-      const caller = await callerOf(context);
-      const given = await bodyOf(context, ['application/json']);
+      const admitted = await callerOf(context);
+      const { caller, body: given } = await withBody(
+        deps,
+        ENDPOINT,
+        { context, caller: admitted },
+        async () => await bodyOf(context, ['application/json']),
+      );
       if (!isEnvelope(given)) {
         const error = {
           code: A2A_ERROR_CODE.INVALID_REQUEST,
@@ -106,11 +113,17 @@ export function createA2aServer(deps: A2aServerDependencies): Middleware {
     try {
       const match = matchRest(context.method === 'HEAD' ? 'GET' : context.method, decoded(path));
       (context.state as RequestState).route = `${A2A_PATH}${match.kind === 'found' ? match.template : '/*'}`;
-      const caller = await callerOf(context);
+      const admitted = await callerOf(context);
       if (match.kind === 'unknown') throw new Problem('not_found', 'No such operation.');
       if (match.kind === 'wrong_verb') throw wrongMethod(match.allowed);
       checkVersion(context, 'HTTP+JSON');
-      const params = { ...(await givenIn(context)), ...match.params };
+      const { caller, body: given } = await withBody(
+        deps,
+        ENDPOINT,
+        { context, caller: admitted },
+        async () => await givenIn(context),
+      );
+      const params = { ...given, ...match.params };
       const result = await perform(context, caller, { method: match.method, params });
       if (result.kind === 'value') return respond(context, 200, result.value, restTypeOf(context));
       const errorOf = (error: unknown) => restErrorOf(shown(context, error)).body;
@@ -122,7 +135,7 @@ export function createA2aServer(deps: A2aServerDependencies): Middleware {
   }
 
   async function callerOf(context: Context): Promise<Caller> {
-    return (await admit(deps, { access: { kind: 'credential', scope: null } }, context)) as Caller;
+    return (await admit(deps, ENDPOINT, context)) as Caller;
   }
 
   /** @throws A2AError for a request without the version, which means 0.3 */

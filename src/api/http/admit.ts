@@ -51,6 +51,24 @@ async function identify({ authenticate, limiters }: Gate, context: Context): Pro
   return caller;
 }
 
+/**
+ * Returns the body that `read` reads, with the caller of the request. The rest of a body can arrive long after its headers.
+ * The credential may have been revoked, or the role lowered, so it is checked again after a body that was not there yet.
+ */
+export async function withBody<Body, Admitted extends Caller | null>(
+  gate: Gate,
+  route: Pick<Route, 'access'>,
+  { context, caller }: { context: Context; caller: Admitted },
+  read: () => Promise<Body>,
+): Promise<{ caller: Admitted; body: Body }> {
+  const isThere = context.req.complete;
+  const body = await read();
+  if (isThere || caller === null) return { caller, body };
+  const current = await identify(gate, context);
+  authorize(route, current);
+  return { caller: current as Admitted, body };
+}
+
 /** Takes the cost of a request from the limit of the route, less the part that was already taken. */
 export function charge(
   gate: Gate,

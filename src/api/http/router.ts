@@ -1,6 +1,6 @@
 import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
-import { admit, charge, goneSignal, respond, type Gate } from './admit.ts';
+import { admit, charge, goneSignal, respond, withBody, type Gate } from './admit.ts';
 import { readJson, type JsonBody } from './body.ts';
 import type { Caller } from './caller.ts';
 import { bodyText } from './json-text.ts';
@@ -43,13 +43,15 @@ async function callOf(
   deps: Dependencies,
   route: Route,
   context: Context,
-  caller: Caller | null,
+  admitted: Caller | null,
 ): Promise<Call> {
   const mediaType = negotiate(route, context);
   const params = route.params?.safeParse(context['params']);
   if (params && !params.success) throw notFound(route.tag);
   const query = route.query && validated(route.query, queryOf(context), 'query');
-  const given = route.body && (await readJson(context, mediaTypesOf(route)));
+  const { caller, body: given } = await withBody(deps, route, { context, caller: admitted }, async () =>
+    route.body ? await readJson(context, mediaTypesOf(route)) : undefined,
+  );
   return {
     params: params?.data,
     query,

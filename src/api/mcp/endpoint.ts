@@ -3,7 +3,7 @@ import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { fieldSpan } from '../../domain/common/json-spans.ts';
 import { isOwnOrigin } from '../../security/sessions.ts';
-import { admit, charge, goneSignal, type Gate } from '../http/admit.ts';
+import { admit, charge, goneSignal, withBody, type Gate } from '../http/admit.ts';
 import { unauthenticated } from '../http/authentication.ts';
 import { readText } from '../http/body.ts';
 import type { Caller } from '../http/caller.ts';
@@ -79,10 +79,15 @@ async function serve(deps: Dependencies & Loading, context: Context): Promise<vo
   if (context.method !== 'POST') {
     throw new Problem('method_not_allowed', `Allowed methods: ${METHODS}.`, { headers: { Allow: METHODS } });
   }
-  const caller = await admit(deps, ENDPOINT, context);
-  if (caller === null || caller.kind === 'person')
+  const admitted = await admit(deps, ENDPOINT, context);
+  if (admitted === null || admitted.kind === 'person')
     throw unauthenticated('Send an API key in X-API-Key, or a token in Authorization: Bearer.');
-  const body = await readBody(context);
+  const { caller, body } = await withBody(
+    deps,
+    ENDPOINT,
+    { context, caller: admitted },
+    async () => await readBody(context),
+  );
   if (Array.isArray(body?.value)) {
     const problem = new Problem(
       'bad_request',

@@ -6,6 +6,7 @@ import { listCallbackAttempts } from '../../database/tasks/callbacks.ts';
 import { listPushAttempts } from '../../database/tasks/push.ts';
 import { eraseRun } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { requireCredential } from '../http/credential-watch.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type RouteResponse, type Route } from '../http/route.ts';
 import { allEvents, eventStream, isFeedOver } from './events.ts';
@@ -89,6 +90,7 @@ function read(deps: Dependencies, { waits }: TaskLimits): Route {
       if (seconds === null) return { status: 200, body: await detailOf(deps, reading) };
       const { caller, signal } = call;
       const later = await waits.counted(caller, () => readWhenChanged(deps, reading, { seconds, signal }));
+      await requireCredential(deps, caller);
       const headers = { 'Preference-Applied': `wait=${seconds}` };
       return { status: 200, headers, body: await detailOf(deps, later) };
     },
