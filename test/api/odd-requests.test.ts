@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { assertProblem } from './problems.ts';
 import { type Sent, useWorld } from '../support/world.ts';
 
@@ -44,6 +45,21 @@ describe('an unusual request', () => {
     assert.equal(refused.json.errors.length, 1_000);
     assert.equal(refused.json.errors[0].pointer, '/unknown_0');
     assert.match(refused.json.detail, /^50000 errors in the body, the first 1000: `unknown_0` is not /);
+  });
+
+  it('takes linear time with thousands of parameters', async () => {
+    const names = Array.from({ length: 2_000 }, (_, index) => `p${index}`);
+    const search = mock.method(URLSearchParams.prototype, 'getAll');
+    const { status } = await world.send('GET', `/api/v1/openid/callback?${names.join('&')}`, { key: null });
+    search.mock.restore();
+    assert.equal(status, 302);
+    assert.equal(search.mock.callCount(), 0);
+  });
+
+  it('can repeat a parameter', async () => {
+    const query = 'state=completed&state=failed&state=cancelled';
+    assert.equal((await world.send('GET', `/api/v1/tasks?${query}`)).status, 200);
+    assertProblem(await world.send('GET', `/api/v1/tasks?${query}&state=none`), 400, 'bad_request');
   });
 
   it('is rejected with an email address that contains NUL', async () => {
