@@ -49,6 +49,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** Read once: each request for a file of more than a megabyte would need that memory until its client has read it. */
 const FILES: Readonly<Record<string, { type: string; address: string }>> = {
   '/docs/swagger-ui.css': {
     type: 'text/css',
@@ -72,6 +73,7 @@ const FILES: Readonly<Record<string, { type: string; address: string }>> = {
 export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: readonly Route[]): Middleware {
   let document: string | undefined;
   let channel: { document: string; page: string } | undefined;
+  const files = new Map<string, Promise<Buffer>>();
 
   /** Returns the description of the live channel as a document and as a page. */
   function describeChannel() {
@@ -96,7 +98,9 @@ export function createDocsPages(deps: Pick<Dependencies, 'baseUrl'>, routes: rea
     if (path === '/docs/page.js') return show(context, 'text/javascript', SCRIPT);
     if (file) {
       context.set('Cache-Control', 'public, max-age=3600');
-      return show(context, file.type, await readFile(new URL(file.address)));
+      const bytes = files.get(path) ?? readFile(new URL(file.address));
+      files.set(path, bytes);
+      return show(context, file.type, await bytes);
     }
     if (path.startsWith('/problems/'))
       return show(context, 'text/plain', problemText(path.slice('/problems/'.length)));
