@@ -115,7 +115,7 @@ describe('the keys of a member who is removed', () => {
     const { workspace_id: workspaceId, project_id: projectId } = world.installation;
     const now = new Date();
     const actor = `user:${ada.id}`;
-    const which = { workspaceId, userId: ada.id, actor: 'system', actorRole: 'owner', now } as const;
+    const which = { workspaceId, userId: ada.id, actor: 'system', now } as const;
     await removeMember(world.database, { ...which, revokeKeys: true });
     const secret = { prefix: 'bt_x', hash: randomUUID() };
     const plan = { secret, workspaceId, projectId, name: 'Late', scopes: [], actor, expiresAt: null, now };

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { addMember, removeMember } from '../../src/database/people/members.ts';
+import type { Role } from '../../src/domain/people/access.ts';
+import { createKey } from '../../src/database/people/keys.ts';
+import { addMember, changeRole, removeMember } from '../../src/database/people/members.ts';
 import { signInByOpenId } from '../../src/database/people/openid.ts';
 import { createWorkspace } from '../../src/runtime/installation.ts';
 import { useInstallation } from '../support/installation.ts';
@@ -42,7 +44,7 @@ describe('a person who was removed and becomes a member again', () => {
       name: 'Bo',
       role: 'member',
       passwordHash: 'x',
-      actor: 'user:a',
+      actor: 'system',
       now,
     } as const;
     await addMember(fresh.database, plan);
@@ -83,11 +85,61 @@ describe('a person who was removed and becomes a member again', () => {
         workspaceId,
         userId: id,
         actor: 'system',
-        actorRole: 'owner',
         revokeKeys: false,
         now,
       }),
     );
     assert.deepEqual(await sessionsOf(email), []);
+  });
+});
+
+describe('a change of members by a person whose role was lowered in the meantime', () => {
+  const fresh = useInstallation();
+  const execute = (text: string, values: unknown[]) => fresh.database.em.fork().execute(text, values);
+
+  /** Stores a person; with a role, as a member. */
+  const person = async (email: string, role: Role | null) => {
+    const id = randomUUIDv7();
+    await execute(`insert into users (id, email, name, created_at) values (?, ?, 'Bo', now())`, [id, email]);
+    const { workspace_id: workspaceId } = fresh.installation;
+    if (role !== null) await execute('insert into members values (?, ?, ?, now())', [workspaceId, id, role]);
+    return id;
+  };
+
+  for (const [what, role] of [
+    ['a member', 'member'],
+    ['not a member anymore', null],
+  ] as const) {
+    it(`is refused if the person is ${what}`, async () => {
+      const { workspace_id: workspaceId, project_id: projectId } = fresh.installation;
+      const actor = `user:${await person(`actor-${role}@example.com`, role)}`;
+      const userId = await person(`other-${role}@example.com`, 'viewer');
+      const change = { workspaceId, userId, actor, now };
+      assert.equal(await changeRole(fresh.database, change, 'admin'), 'admins_only');
+      assert.equal(await removeMember(fresh.database, { ...change, revokeKeys: true }), 'admins_only');
+      const plan = {
+        workspaceId,
+        email: `new-${role}@example.com`,
+        name: 'New',
+        passwordHash: 'x',
+        actor,
+        now,
+      };
+      assert.equal(await addMember(fresh.database, { ...plan, role: 'admin' }), 'admins_only');
+      const secret = { prefix: 'bt_x', hash: randomUUIDv7() };
+      const key = { secret, workspaceId, projectId, name: 'Late', scopes: [], actor, expiresAt: null, now };
+      assert.equal(await createKey(fresh.database, key), null);
+    });
+  }
+
+  it('may not concern owners if the person is not an owner anymore', async () => {
+    const { workspace_id: workspaceId } = fresh.installation;
+    const actor = `user:${await person('not-owner@example.com', 'admin')}`;
+    const userId = await person('owner-too@example.com', 'owner');
+    const change = { workspaceId, userId, actor, now };
+    assert.equal(await changeRole(fresh.database, change, 'viewer'), 'owners_only');
+    assert.equal(await removeMember(fresh.database, { ...change, revokeKeys: false }), 'owners_only');
+    const plan = { workspaceId, email: 'new-owner@example.com', name: 'New', passwordHash: 'x', actor, now };
+    assert.equal(await addMember(fresh.database, { ...plan, role: 'owner' }), 'owners_only');
   });
 });

@@ -162,7 +162,7 @@ describe('a statement that waits for another transaction', () => {
     await execute(`insert into users (id, email, name, created_at) values (?, 'b@example.com', 'B', now())`, [
       second,
     ]);
-    const change = { workspaceId, userId: second, actor: 'user:a', actorRole: 'owner', now } as const;
+    const change = { workspaceId, userId: second, actor: 'system', now } as const;
     const changes: Statement[] = [
       [`insert into members values ($1, $2, 'owner', now())`, workspaceId, second],
       [`update members set role = 'admin' where user_id = $1`, first.id],

@@ -76,7 +76,7 @@ function create(deps: Dependencies): Route {
         now,
         withChange: answerWithChange(deps, claim, answerOf),
       });
-      if (!row) throw new Problem('forbidden', 'You are not a member of this workspace anymore.');
+      if (!row) throw new Problem('forbidden', 'You are not an admin of this workspace anymore.');
       return answerOf(row);
     },
   });

@@ -96,9 +96,8 @@ function add(deps: Dependencies): Route {
     idempotent: true,
     responses: { 201: { description: 'Added', schema: added } },
     problems: ['conflict'],
-    async handle({ caller: { workspaceId, actor, role: actorRole }, body, claim }) {
+    async handle({ caller: { workspaceId, actor }, body, claim }) {
       const { email: address, name, role, password } = body;
-      if (role === 'owner' && actorRole !== 'owner') throw refusal('owners_only');
       const made = password ?? makePassword();
       const initial = password === undefined ? made : null;
       const answerOf = (row: MemberRow) => ({
@@ -115,6 +114,7 @@ function add(deps: Dependencies): Route {
         now: deps.clock(),
         withChange: answerWithChange(deps, claim, answerOf),
       });
+      if (row === 'admins_only' || row === 'owners_only') throw refusal(row);
       if (typeof row === 'string') throw new Problem('conflict', `${address} ${ADDITION_REFUSALS[row]}`);
       return answerOf(row);
     },
@@ -133,12 +133,8 @@ function change(deps: Dependencies): Route {
     body: z.strictObject({ role: z.enum(ROLES) }).meta({ id: 'MemberChange' }),
     responses: { 200: { description: 'Changed', schema: member } },
     problems: ['conflict'],
-    async handle({
-      caller: { workspaceId, actor, role: actorRole },
-      params: { id: userId },
-      body: { role },
-    }) {
-      const which = { workspaceId, userId, actor, actorRole, now: deps.clock() };
+    async handle({ caller: { workspaceId, actor }, params: { id: userId }, body: { role } }) {
+      const which = { workspaceId, userId, actor, now: deps.clock() };
       const changed = await changeRole(deps.database, which, role);
       if (typeof changed === 'string') throw refusal(changed);
       return { status: 200, body: present(changed) };
@@ -165,13 +161,9 @@ function remove(deps: Dependencies): Route {
     }),
     responses: { 204: { description: 'Removed' } },
     problems: ['conflict'],
-    async handle({
-      caller: { workspaceId, actor, role: actorRole },
-      params: { id: userId },
-      query: { revoke_keys: revoke },
-    }) {
+    async handle({ caller: { workspaceId, actor }, params: { id: userId }, query: { revoke_keys: revoke } }) {
       const revokeKeys = revoke === 'true';
-      const which = { workspaceId, userId, actor, actorRole, revokeKeys, now: deps.clock() };
+      const which = { workspaceId, userId, actor, revokeKeys, now: deps.clock() };
       const refused = await removeMember(deps.database, which);
       if (revokeKeys) deps.knownKeys.invalidate();
       if (refused) throw refusal(refused);
@@ -186,6 +178,8 @@ function refusal(reason: MemberRefusal): Problem {
       return notFound('member');
     case 'last_owner':
       return new Problem('conflict', 'This is the last owner. Make another member an owner first.');
+    case 'admins_only':
+      return new Problem('forbidden', 'You are not an admin of this workspace anymore.');
     case 'owners_only':
       return new Problem('forbidden', 'Only an owner can add, change or remove owners.');
   }

@@ -1,4 +1,5 @@
 import { LockMode, type InferEntity } from '@mikro-orm/core';
+import { hasRole } from '../../domain/people/access.ts';
 import type { EntityManager } from './audit.ts';
 import { Member, User, type ApiKey } from './entities.ts';
 
@@ -13,7 +14,7 @@ export type ApiKeyRow = StoredKey & { creator: KeyCreator | null };
 
 /**
  * Locks the membership of the person who creates a key, so that removing the member waits and finds the key. Returns
- * false if the person is not a member anymore.
+ * false if the person is not an admin anymore.
  */
 export async function lockCreator(
   em: EntityManager,
@@ -22,7 +23,8 @@ export async function lockCreator(
   const userId = personIn(actor);
   if (userId === null) return true;
   const which = { workspace_id: workspaceId, user_id: userId };
-  return (await em.findOne(Member, which, { lockMode: LockMode.PESSIMISTIC_READ })) !== null;
+  const member = await em.findOne(Member, which, { lockMode: LockMode.PESSIMISTIC_READ });
+  return member !== null && hasRole(member.role, 'admin');
 }
 
 /** Adds to a key who created it. */
@@ -54,6 +56,6 @@ export function personActor(id: string): string {
 }
 
 /** Returns the id of the person; null if the actor is none. */
-function personIn(actor: string): string | null {
+export function personIn(actor: string): string | null {
   return actor.startsWith(PERSON) ? actor.slice(PERSON.length) : null;
 }

@@ -1,23 +1,24 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
-import type { Role } from '../../domain/people/access.ts';
+import { hasRole, type Role } from '../../domain/people/access.ts';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
 import { queryBuilderOf, type Database, type WithChange } from '../database.ts';
 import { Identity, Invitation, Member, Session, User } from './entities.ts';
 import { lockEmail, revokeBeyondRole } from './invitations.ts';
+import { personIn } from './key-creators.ts';
 import { revokeKeysOf } from './keys.ts';
 
 /** A member of a workspace. `id` is the person's. */
 export type MemberRow = { id: string; email: string; name: string; role: Role; created_at: Date };
 
-type Which = { workspaceId: string; userId: string; actor: string; actorRole: Role; now: Date };
+type Which = { workspaceId: string; userId: string; actor: string; now: Date };
 
 /**
- * Why a change of members failed: there is no such member, the last owner would be removed, or only an owner may do
- * this.
+ * Why a change of members failed: the actor is not an admin anymore, there is no such member, the last owner would be
+ * removed, or only an owner may do this.
  */
-export type MemberRefusal = 'missing' | 'last_owner' | 'owners_only';
+export type MemberRefusal = 'admins_only' | 'missing' | 'last_owner' | 'owners_only';
 
 /** Returns a page of a workspace's members, the newest person first. */
 export async function listMembers(
@@ -34,6 +35,9 @@ export async function listMembers(
 
 /** Why a person was not added: the address belongs to a member already, or to a member of another workspace only. */
 export type AdditionRefusal = 'member' | 'elsewhere';
+
+/** The role of the actor who adds a person is too low. */
+type RoleRefusal = Extract<MemberRefusal, 'admins_only' | 'owners_only'>;
 
 /**
  * Adds a person to a workspace. A member of another workspace with this address is not added: an admin there may have set
@@ -52,8 +56,11 @@ export async function addMember(
     now: Date;
     withChange?: WithChange<MemberRow> | undefined;
   },
-): Promise<MemberRow | AdditionRefusal> {
+): Promise<MemberRow | AdditionRefusal | RoleRefusal> {
   return await database.em.fork().transactional(async (em) => {
+    const { actorRole } = await lockMembers(em, plan, []);
+    if (!hasRole(actorRole, 'admin')) return 'admins_only';
+    if (plan.role === 'owner' && actorRole !== 'owner') return 'owners_only';
     await lockEmail(em, plan.email);
     const known = await em.findOne(User, { email: plan.email });
     const id = known?.id ?? randomUUIDv7();
@@ -86,12 +93,13 @@ export async function changeRole(
   role: Role,
 ): Promise<MemberRow | MemberRefusal> {
   return await database.em.fork().transactional(async (em) => {
-    const owners = await lockOwners(em, which.workspaceId);
+    const { owners, actorRole } = await lockMembers(em, which, [which.userId]);
+    if (!hasRole(actorRole, 'admin')) return 'admins_only';
     const member = await em.findOne(Member, { workspace_id: which.workspaceId, user_id: which.userId });
     const user = member && (await em.findOne(User, { id: which.userId }));
     if (!member || !user) return 'missing';
     const before = member.role;
-    if ((before === 'owner' || role === 'owner') && which.actorRole !== 'owner') return 'owners_only';
+    if ((before === 'owner' || role === 'owner') && actorRole !== 'owner') return 'owners_only';
     if (before === 'owner' && role !== 'owner' && !hasOther(owners, which)) return 'last_owner';
     member.role = role;
     // The member's row is locked before those of the invitations, as in `createInvitation`.
@@ -111,10 +119,11 @@ export async function removeMember(
   which: Which & { revokeKeys: boolean },
 ): Promise<MemberRefusal | null> {
   return await database.em.fork().transactional(async (em) => {
-    const owners = await lockOwners(em, which.workspaceId);
+    const { owners, actorRole } = await lockMembers(em, which, [which.userId]);
+    if (!hasRole(actorRole, 'admin')) return 'admins_only';
     const member = await em.findOne(Member, { workspace_id: which.workspaceId, user_id: which.userId });
     if (!member) return 'missing';
-    if (member.role === 'owner' && which.actorRole !== 'owner') return 'owners_only';
+    if (member.role === 'owner' && actorRole !== 'owner') return 'owners_only';
     if (member.role === 'owner' && !hasOther(owners, which)) return 'last_owner';
     const { email } = await em.findOneOrFail(User, { id: which.userId });
     // A removal from another workspace at the same moment would count this membership, and this one would count the other.
@@ -163,13 +172,27 @@ export async function findForSignIn(
   return row ? { ...row, passwordHash: row.passwordHash ?? null } : null;
 }
 
-/** Locks the owners' rows, so that two owners cannot remove each other's role at the same time. */
-async function lockOwners(em: EntityManager, workspaceId: string) {
-  return await em.find(
+/**
+ * Locks the owners' rows, so that two owners cannot remove each other's role at the same time, and those of the members
+ * and of the actor. Returns the owners, and the role that the actor has now: it may have been lowered since the request
+ * was admitted. All rows are locked in one order, so that two admins who change each other do not deadlock.
+ */
+async function lockMembers(
+  em: EntityManager,
+  { workspaceId, actor }: { workspaceId: string; actor: string },
+  userIds: readonly string[],
+) {
+  const actorId = personIn(actor);
+  const ids = [...userIds, ...(actorId === null ? [] : [actorId])];
+  const rows = await em.find(
     Member,
-    { workspace_id: workspaceId, role: 'owner' },
+    { workspace_id: workspaceId, $or: [{ role: 'owner' }, { user_id: { $in: ids } }] },
     { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { user_id: 'asc' } },
   );
+  const owners = rows.filter(({ role }) => role === 'owner');
+  const actorRole = actorId === null ? 'owner' : rows.find(({ user_id: id }) => id === actorId)?.role;
+  // A person who is not a member anymore may not do more here than a viewer.
+  return { owners, actorRole: actorRole ?? 'viewer' };
 }
 
 /**
