@@ -77,7 +77,7 @@ export function createApp(deps: Dependencies): Koa {
   app.use(accessLog(deps.log, deps.onRequest));
   if (deps.traceRequest) app.use(traceRequests(deps.traceRequest));
   app.use(errorResponses(deps.log));
-  app.use(createCodecServer(deps));
+  app.use(createCodecServer({ ...deps, ...gate }));
   app.use(createResourceMetadata({ ...deps, ...gate }));
   app.use(createMcpEndpoint({ ...deps, ...gate, routes, limits }));
   app.use(createA2aMiddleware({ ...deps, ...gate, limits }));

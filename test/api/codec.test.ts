@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
+import { createCodecServer } from '../../src/api/codec/server.ts';
+import { createRateLimiter } from '../../src/domain/common/rate-limiter.ts';
 import { isEncrypted } from '../../src/security/payload-codec.ts';
 import { toJson, toPayload, type JsonPayload } from '../../src/api/codec/payloads.ts';
 import { services } from '../support/services.ts';
@@ -135,5 +137,30 @@ describe('the codec server without payload keys', () => {
 
   it('returns 404', async () => {
     assert.equal((await world.send('POST', '/codec/decode', { key: null, body: {} })).status, 404);
+  });
+});
+
+describe('a request to the codec server', () => {
+  it('counts towards the limit by address, before the session is read', async () => {
+    const address = createRateLimiter({ name: 'address', perSecond: 1, burst: 1 }, () => new Date(0));
+    const serve = createCodecServer({
+      codec: { payloads: {}, token: null },
+      limiters: { address },
+      temporalUi: null,
+      baseUrl: 'http://localhost',
+      database: null,
+    } as unknown as Parameters<typeof createCodecServer>[0]);
+    const context = {
+      path: '/codec/decode',
+      method: 'POST',
+      ip: '192.0.2.1',
+      get: () => '',
+      set: () => {},
+      vary: () => {},
+      cookies: { get: () => undefined },
+    };
+    const send = async () => await serve(context as never, () => assert.fail('the path is unknown'));
+    await assert.rejects(send, { code: 'unauthenticated' });
+    await assert.rejects(send, { code: 'rate_limited' });
   });
 });

@@ -8,14 +8,18 @@ import { findActiveSession, recordSessionUse } from '../../database/people/sessi
 import { hashOfSecret } from '../../security/keys.ts';
 import { isFromOwnPage, sessionCookieName } from '../../security/sessions.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { Gate } from '../http/admit.ts';
+import { networkOf } from '../http/client-address.ts';
 import { createUsageRecorder } from '../http/usage-recorder.ts';
 import { Problem } from '../http/problem.ts';
+import { spend } from '../http/rate-limit.ts';
 import { isPayloadList, toJson, toPayload, type JsonPayload } from './payloads.ts';
 
 type CodecDependencies = Pick<
   Dependencies,
   'database' | 'baseUrl' | 'temporalUi' | 'codec' | 'clock' | 'log'
->;
+> &
+  Pick<Gate, 'limiters'>;
 
 const PATH = /^\/codec\/(decode|encode)$/;
 
@@ -24,7 +28,7 @@ const PATH = /^\/codec\/(decode|encode)$/;
  * UI uses it in the browser of a signed-in admin, the command line with the token. Does nothing if payloads are not
  * encrypted.
  */
-export function createCodecServer({ codec, ...deps }: CodecDependencies): Middleware {
+export function createCodecServer({ codec, limiters, ...deps }: CodecDependencies): Middleware {
   const { database, clock, log } = deps;
   const onSessionUsed = createUsageRecorder(
     (id, at) => recordSessionUse(database, id, at),
@@ -44,9 +48,13 @@ export function createCodecServer({ codec, ...deps }: CodecDependencies): Middle
         headers: { Allow: 'OPTIONS, POST' },
       });
     }
+    spend(context, limiters.address, networkOf(context.ip));
     const sessionId = await checkCaller(context, deps, codec.token);
     if (sessionId !== null) onSessionUsed(sessionId);
+    const isThere = context.req.complete;
     const payloads = await readPayloads(context);
+    // The rest of a body can arrive long after its headers.
+    if (!isThere) await checkCaller(context, deps, codec.token);
     const done =
       work === 'encode' ? await codec.payloads.encode(payloads) : await opened(codec.payloads, payloads);
     context.type = 'application/json';
@@ -74,7 +82,7 @@ function allowWebUi(context: Context, uiUrl: string | null): void {
  */
 async function checkCaller(
   context: Context,
-  { database, baseUrl, temporalUi }: Omit<CodecDependencies, 'codec'>,
+  { database, baseUrl, temporalUi }: Omit<CodecDependencies, 'codec' | 'limiters'>,
   token: string | null,
 ): Promise<string | null> {
   const [, bearer] = /^Bearer +(\S+)$/i.exec(context.get('Authorization').trim()) ?? [];
