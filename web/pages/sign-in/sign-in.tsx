@@ -20,7 +20,7 @@ const routeApi = getRouteApi('/sign-in');
 export function SignIn() {
   useDocumentTitle('Sign in · Baton');
   const { to, ended, problem } = routeApi.useSearch();
-  const path = pathAfterSignIn(to);
+  const path = pathAfterSignIn(to, location.origin);
   const { data: options } = useQuery(signInOptionsQuery);
   return (
     <main className={classes['page']}>
