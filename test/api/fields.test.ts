@@ -103,6 +103,10 @@ describe('a list in a query', () => {
     assert.deepEqual(list.parse(['failed', 'held,skipped']), ['failed', 'held', 'skipped']);
   });
 
+  it('has each value once, however often it is given', () => {
+    assert.deepEqual(list.parse(['held', 'failed,held', 'held']), ['held', 'failed']);
+  });
+
   it('has only known values', () => {
     for (const wrong of ['', 'failed,', 'Failed', 'failed,other', ['failed', 'other']])
       assert.deepEqual(foundIn(list, wrong), [' not_allowed'], String(wrong));

@@ -47,6 +47,28 @@ describe('an unusual request', () => {
     assert.match(refused.json.detail, /^50000 errors in the body, the first 1000: `unknown_0` is not /);
   });
 
+  it('can filter by at most 20 fields of the metadata, over MCP too', async () => {
+    const names = Array.from({ length: 21 }, (_, index) => `metadata.f${index}`);
+    const query = (count: number) =>
+      names
+        .slice(0, count)
+        .map((name) => `${name}=1`)
+        .join('&');
+    assert.equal((await world.send('GET', `/api/v1/tasks?${query(20)}`)).status, 200);
+    assertProblem(await world.send('GET', `/api/v1/tasks?${query(21)}`), 400, 'bad_request');
+    const args = Object.fromEntries(names.map((name) => [name, '1']));
+    const { text } = await world.send('POST', '/mcp', {
+      body: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'list_tasks', arguments: args },
+      },
+      headers: { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-06-18' },
+    });
+    assert.match(text, /at most 20 fields of the metadata/);
+  });
+
   it('takes linear time with thousands of parameters', async () => {
     const names = Array.from({ length: 2_000 }, (_, index) => `p${index}`);
     const search = mock.method(URLSearchParams.prototype, 'getAll');

@@ -47,7 +47,7 @@ export function listParameter<const T extends string>(values: readonly T[]) {
       if (wrong.length > 0) {
         context.addIssue(fieldProblem('not_allowed', `must be one or more of ${values.join(', ')}`));
       }
-      return words as T[];
+      return [...new Set(words as T[])];
     })
     .meta(shownAs({ type: 'array', items: { type: 'string', enum: [...values] } }));
 }

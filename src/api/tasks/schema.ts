@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   MAX_ACTOR_LENGTH,
   MAX_ANSWER_LENGTH,
+  MAX_METADATA_FILTERS,
   MAX_REASON_LENGTH,
   MAX_SEARCH_LENGTH,
   MAX_STEP_NAME_LENGTH,
@@ -202,13 +203,18 @@ const knownListParameters = z.strictObject({
  */
 export const listParameters = knownListParameters.catchall(z.string()).superRefine(
   (query, context) => {
+    let filters = 0;
     for (const [name, value] of Object.entries(query)) {
       if (Object.hasOwn(knownListParameters.shape, name)) continue;
+      filters += 1;
       if (!/^metadata\..+/s.test(name)) {
         context.addIssue({ code: 'unrecognized_keys', keys: [name], input: query });
       } else if (!isStorableJson([name, value])) {
         const message = 'must not contain a NUL character or half of a surrogate pair';
         context.addIssue({ ...fieldProblem('not_storable', message), path: [name] });
+      } else if (filters === MAX_METADATA_FILTERS + 1) {
+        const message = `must not be given: at most ${MAX_METADATA_FILTERS} fields of the metadata can be filtered by at once`;
+        context.addIssue({ ...fieldProblem('not_allowed', message), path: [name] });
       }
     }
   },

@@ -89,6 +89,8 @@ export const MAX_SECRET_OVERLAP_HOURS = 168;
 export const MAX_RETRY_AHEAD_DAYS = 30;
 /** Length of the search text of a delivery log and of a list of tasks, in characters. */
 export const MAX_SEARCH_LENGTH = 200;
+/** Fields of the metadata that a list of tasks can be filtered by at once. */
+export const MAX_METADATA_FILTERS = 20;
 /** Runs that a search finds by its index. If more match, it checks the newest runs instead. */
 export const MAX_INDEXED_RUNS = 10_000;
 /** Runs that are checked for a page of a list with filters, and for the `totalSize` of `ListTasks`. */
