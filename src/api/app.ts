@@ -18,6 +18,7 @@ import { createIdempotency } from './http/idempotency.ts';
 import { takeOverClaim } from '../database/common/idempotency-claims.ts';
 import { createIdempotencyKeys } from '../database/tasks/idempotency.ts';
 import { createRateLimiter } from '../domain/common/rate-limiter.ts';
+import { limitPendingResponses } from './http/pending-responses.ts';
 import { requestId } from './http/request-state.ts';
 import { requireReadableTarget } from './http/request-target.ts';
 import type { Route } from './http/route.ts';
@@ -77,6 +78,7 @@ export function createApp(deps: Dependencies): Koa {
   app.use(accessLog(deps.log, deps.onRequest));
   if (deps.traceRequest) app.use(traceRequests(deps.traceRequest));
   app.use(errorResponses(deps.log));
+  app.use(limitPendingResponses());
   app.use(createCodecServer({ ...deps, ...gate }));
   app.use(createResourceMetadata({ ...deps, ...gate }));
   app.use(createMcpEndpoint({ ...deps, ...gate, routes, limits }));

@@ -89,7 +89,8 @@ function limiterOf({ limiters }: Gate, route: Pick<Route, 'limit'>): RateLimiter
   return route.limit === 'events' ? limiters.events : limiters.credential;
 }
 
-function spenderOf(caller: Caller): string {
+/** Returns what limits by credential count a caller as. */
+export function spenderOf(caller: Caller): string {
   return caller.kind === 'person' ? caller.sessionId : caller.actor;
 }
 
