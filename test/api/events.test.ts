@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { recordChange } from '../../src/database/tasks/feed.ts';
+import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { useOwnWorld, useWorld } from '../support/world.ts';
 
@@ -11,6 +14,16 @@ describe('the events of a run', () => {
 
   const submitted = async (rehearsal: object, members: object = {}) =>
     (await world.submit({ metadata: { rehearsal }, ...members })).json.execution_id as string;
+  const recordMessages = async (executionId: string, count: number) => {
+    const step = { id: randomUUID(), name: 'one', agent: 'ada', attempt: 1 };
+    const entries = Array.from({ length: count }, () => ({
+      key: randomUUID(),
+      type: 'agent.message' as const,
+      at: new Date().toISOString(),
+      data: { step, text: 'Working' },
+    }));
+    await recordChange(world.database, { executionId, view: null, entries });
+  };
   /** Reads a stream until its end. */
   const follow = async (id: string, query = '', headers: Record<string, string> = {}) => {
     const received = await world.send('GET', `/api/v1/tasks/${id}/events${query}`, {
@@ -40,6 +53,44 @@ describe('the events of a run', () => {
     assert.deepEqual(some.data, all.data.slice(2));
     const { json: none } = await world.send('GET', `/api/v1/tasks/${id}/events?after=9999`);
     assert.deepEqual(none, { data: [], last_seq: all.last_seq });
+  });
+
+  it('are read while they are sent if there are many, over MCP too', async () => {
+    const id = await quietRun(world.database, world.installation);
+    const listed = async (after: number) =>
+      (await world.send('GET', `/api/v1/tasks/${id}/events?after=${after}`)).json as {
+        data: { seq: number }[];
+        last_seq: number;
+      };
+    for (const [count, written] of [
+      [499, 499],
+      [1, 500],
+      [701, 1_201],
+    ] as const) {
+      await recordMessages(id, count);
+      const list = await listed(0);
+      assert.deepEqual(list, { data: await feedOf(world.database, id), last_seq: written });
+      assert.equal(list.data.length, written);
+    }
+    const { headers } = await world.send('GET', `/api/v1/tasks/${id}/events`);
+    assert.equal(headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.equal(headers.get('content-length'), null, 'its length is not known when it begins');
+    assert.deepEqual(
+      (await listed(701)).data.map(({ seq }) => seq),
+      Array.from({ length: 500 }, (_, index) => 702 + index),
+    );
+    const { text } = await world.send('POST', '/mcp', {
+      body: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'resources/read',
+        params: { uri: `baton://tasks/${id}/events` },
+      },
+      headers: { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-06-18' },
+    });
+    const [content] = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '').result.contents;
+    assert.equal(content.mimeType, 'application/json');
+    assert.deepEqual(JSON.parse(content.text), await listed(0));
   });
 
   it('are streamed as server-sent events until the run ends', async () => {

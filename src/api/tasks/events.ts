@@ -7,6 +7,7 @@ import { findRun, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { watchCredential } from '../http/credential-watch.ts';
+import type { RouteResponse } from '../http/route.ts';
 import { createFeedSignal } from './wait.ts';
 
 const BATCH = 500;
@@ -15,19 +16,40 @@ const HEARTBEAT_MS = 15_000;
 /** How often an ended run with a pending callback is read, in milliseconds. */
 const PENDING_CALLBACK_POLL_MS = 1_000;
 
-/** Returns all events of a run after `after`, oldest first. */
-export async function allEvents(
-  deps: Dependencies,
+/**
+ * Returns all events of a run after `after`, oldest first, as `data` with the last `seq`. A long list is read while it is sent:
+ * a run can have hundreds of thousands of events.
+ */
+export async function respondWithEvents(
+  { database }: Pick<Dependencies, 'database'>,
   row: TaskRunRow,
   after: number,
-): Promise<{ data: FeedEvent[]; last_seq: number }> {
-  const data: FeedEvent[] = [];
-  for (let batch: FeedEvent[] = []; data.length === 0 || batch.length === BATCH; ) {
-    batch = await listEventsAfter(deps.database, row.id, data.at(-1)?.seq ?? after, BATCH);
-    data.push(...batch);
-    if (batch.length === 0) break;
+): Promise<RouteResponse> {
+  const first = await listEventsAfter(database, row.id, after, BATCH);
+  const lastSeq = Math.max(row.last_seq, first.at(-1)?.seq ?? 0);
+  if (first.length < BATCH) return { status: 200, body: { data: first, last_seq: lastSeq } };
+  const stream = Readable.from(listTexts(database, row, first), { objectMode: true });
+  return { status: 200, headers: { 'Content-Type': 'application/json; charset=utf-8' }, stream };
+}
+
+/** Yields the JSON of a list that begins with these events. */
+async function* listTexts(
+  database: Dependencies['database'],
+  row: TaskRunRow,
+  first: readonly FeedEvent[],
+): AsyncGenerator<string> {
+  yield `{"data":[${textsOf(first)}`;
+  let sent = first.at(-1)?.seq ?? 0;
+  for (let batch = first; batch.length === BATCH; ) {
+    batch = await listEventsAfter(database, row.id, sent, BATCH);
+    if (batch.length > 0) yield `,${textsOf(batch)}`;
+    sent = batch.at(-1)?.seq ?? sent;
   }
-  return { data, last_seq: Math.max(row.last_seq, data.at(-1)?.seq ?? 0) };
+  yield `],"last_seq":${Math.max(row.last_seq, sent)}}`;
+}
+
+function textsOf(events: readonly FeedEvent[]): string {
+  return events.map((event) => JSON.stringify(event)).join(',');
 }
 
 /** Returns true if the feed is complete: the run has ended and its callback is not pending. */

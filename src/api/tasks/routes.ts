@@ -9,7 +9,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { requireCredential } from '../http/credential-watch.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type RouteResponse, type Route } from '../http/route.ts';
-import { allEvents, eventStream, isFeedOver } from './events.ts';
+import { eventStream, isFeedOver, respondWithEvents } from './events.ts';
 import { presentAttempt, presentPushAttempt } from './presenter.ts';
 import { listRoute } from './list.ts';
 import { detailOf, openRun, readRun } from './read.ts';
@@ -204,7 +204,7 @@ function events(deps: Dependencies, { streams }: TaskLimits): Route {
     async handle(call): Promise<RouteResponse> {
       const row = await openRun(deps, call.caller, call.params.execution_id);
       if (call.mediaType !== 'text/event-stream') {
-        return { status: 200, body: await allEvents(deps, row, call.query.after ?? 0) };
+        return await respondWithEvents(deps, row, call.query.after ?? 0);
       }
       const lastSeen = /^\d{1,10}$/.exec(String(call.headers['last-event-id'] ?? ''))?.[0];
       const after = lastSeen === undefined ? (call.query.after ?? 0) : Number(lastSeen);
