@@ -55,6 +55,7 @@ export class ConnectedClient {
   readonly #admitted: Admitted;
   readonly #rooms = new Map<string, () => void>();
   readonly #onceClosed = new Set<() => void>();
+  readonly #onHolder = new Set<(holder: TokenHolder) => void>();
   readonly #limiter;
   #claims: Admitted['claims'];
   #expiry: NodeJS.Timeout | undefined;
@@ -101,6 +102,7 @@ export class ConnectedClient {
   async recheck(): Promise<TokenHolder | null> {
     const holder = await findTokenHolder(this.#deps.database, this.#claims);
     if (!holder) this.connection.close('token_invalid');
+    else for (const listener of this.#onHolder) listener(holder);
     return holder;
   }
 
@@ -270,6 +272,10 @@ export class ConnectedClient {
     return {
       connection: this.connection,
       holder: () => this.recheck(),
+      onHolder: (listener) => {
+        this.#onHolder.add(listener);
+        return () => void this.#onHolder.delete(listener);
+      },
       onceClosed: (listener) => void this.#onceClosed.add(listener),
     };
   }

@@ -12,6 +12,8 @@ export type Client = {
   connection: Connection;
   /** Returns the current holder of the token; null if it no longer exists and the connection is closed. */
   holder(): Promise<TokenHolder | null>;
+  /** Calls `listener` after each check of the token, with its holder. Returns a function that ends this. */
+  onHolder(listener: (holder: TokenHolder) => void): () => void;
   /** Calls `listener` when the connection has closed, for any reason. */
   onceClosed(listener: () => void): void;
 };

@@ -38,6 +38,7 @@ export class Listener {
   readonly #deps: Dependencies;
   readonly #client: Client;
   readonly #unsubscribe: () => void;
+  readonly #unwatch: () => void;
   #until: Until;
   #timer: NodeJS.Timeout;
   #isEnded = false;
@@ -56,6 +57,9 @@ export class Listener {
       if (rest === null || rest === '') void this.#handOverWaiting();
       else if (rest === GONE) this.#endAs('gone');
       else if (rest > this.#until) this.#endAs('replaced');
+    });
+    this.#unwatch = client.onHolder((holder) => {
+      if (!canListen(holder)) this.#endAs('gone');
     });
     this.#timer = this.#scheduleRenewal();
     void this.#handOverWaiting();
@@ -84,6 +88,7 @@ export class Listener {
     this.#isEnded = true;
     clearTimeout(this.#timer);
     this.#unsubscribe();
+    this.#unwatch();
     this.#deps.onEnd(this);
   }
 
@@ -96,7 +101,7 @@ export class Listener {
     try {
       const holder = await this.#client.holder();
       if (this.#isEnded) return;
-      if (!holder || !canListen(holder)) return this.#endAs('gone');
+      if (!holder) return this.#endAs('gone');
       const { webhookId } = this;
       const signed = await renewListening(this.#deps.database, { webhookId, until: this.#until });
       if (typeof signed === 'string') return this.#endAs(signed);

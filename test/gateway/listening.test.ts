@@ -7,7 +7,7 @@ import { addWorkspace } from '../support/people.ts';
 import { keyWith } from '../api/keys.ts';
 import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
 import { deleteWebhooks } from '../support/webhooks.ts';
-import { type Received, useWorld } from '../support/world.ts';
+import { PASSWORD, type Received, useWorld } from '../support/world.ts';
 import { startGateways } from '../support/gateways.ts';
 import { eventually } from '../support/eventually.ts';
 import { startOwnChannel } from './own-channel.ts';
@@ -221,6 +221,30 @@ describe('a listener on the live channel', function () {
     await world.send('DELETE', `/api/v1/webhooks/${id}`);
     const ended = await endOf(client);
     assert.deepEqual(ended, { type: 'listening_ended', webhook_id: id, reason: 'gone' });
+  });
+
+  it('ends as soon as its person is not an admin anymore', async () => {
+    const owner = world.as(await world.signIn());
+    const person = { email: `listener-${randomUUID()}@example.com`, role: 'admin', password: PASSWORD };
+    const { json: member } = await world.send('POST', '/api/v1/members', { ...owner, body: person });
+    const own = {
+      ...world.as(await world.signIn(person.email)),
+      body: { project_id: world.installation.project_id },
+    };
+    const { json: made } = await world.send('POST', '/api/v1/tokens', own);
+    const id = await listener();
+    const channel = await startOwnChannel(world, { renewalMs: 600_000 });
+    try {
+      const client = await connect(made.token, channel.url);
+      await client.ask({ type: 'listen', webhook_id: id });
+      const body = { role: 'member' };
+      await world.send('PATCH', `/api/v1/members/${member.id}`, { ...owner, body });
+      assert.equal((await endOf(client)).reason, 'gone');
+      await publish();
+      assert.deepEqual(requestsOf(client), []);
+    } finally {
+      await channel.close();
+    }
   });
 
   it('keeps its webhook alive', async () => {
