@@ -94,4 +94,20 @@ describe('a rate limiter', () => {
     rate.refund('a');
     assert.deepEqual(rate.take('a', 3), { granted: true, remaining: 0 });
   });
+
+  it('seldom searches for full buckets if there are none', () => {
+    let reads = 0;
+    const slow = {
+      name: 'test',
+      burst: 2,
+      get perSecond() {
+        reads += 1;
+        return 1 / 3_600;
+      },
+    };
+    const rate = createRateLimiter(slow, () => new Date(now));
+    const keys = 12_000;
+    for (let key = 0; key < keys; key += 1) rate.take(String(key));
+    assert.ok(reads < 3 * keys, `read the rate ${reads} times`);
+  });
 });

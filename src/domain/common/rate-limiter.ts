@@ -4,7 +4,8 @@
 export type Rate = { name: string; perSecond: number; burst: number };
 
 type Bucket = { tokens: number; at: number };
-const SWEEP_AT = 10_000;
+/** Least number of buckets that are swept. */
+const LEAST_SWEPT = 10_000;
 
 /**
  * Creates a rate limiter with one bucket per key. Buckets live in this process: each process grants the rate
@@ -12,12 +13,17 @@ const SWEEP_AT = 10_000;
  */
 export function createRateLimiter(rate: Rate, clock: () => Date) {
   const buckets = new Map<string, Bucket>();
+  let sweepAt = LEAST_SWEPT;
 
-  /** Removes full buckets: they are the same as new ones. */
+  /**
+   * Removes full buckets: they are the same as new ones. The next sweep is at twice the rest, so that a new key costs the
+   * same however many buckets are not full.
+   */
   function sweep(now: number): void {
     for (const [key, bucket] of buckets) {
       if (bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond >= rate.burst) buckets.delete(key);
     }
+    sweepAt = Math.max(LEAST_SWEPT, 2 * buckets.size);
   }
 
   return {
@@ -29,7 +35,7 @@ export function createRateLimiter(rate: Rate, clock: () => Date) {
     take(key: string, wanted = 1): { granted: boolean; remaining: number } {
       const count = Math.min(wanted, rate.burst);
       const now = clock().getTime();
-      if (buckets.size >= SWEEP_AT && !buckets.has(key)) sweep(now);
+      if (buckets.size >= sweepAt && !buckets.has(key)) sweep(now);
       const bucket = buckets.get(key) ?? { tokens: rate.burst, at: now };
       const tokens = Math.min(
         rate.burst,
