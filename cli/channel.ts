@@ -115,7 +115,7 @@ function createChannel(socket: WebSocket, { answer: answerMs, silence: silenceMs
     questions.end(error);
     inbox.end(isClosedHere ? null : error);
   };
-  watchLiveness(socket, silenceMs, () => endWith(connectionLost('no sign of life')));
+  watchLiveness(socket, silenceMs, () => endWith(connectionLost('no heartbeat')));
   socket.on('close', (_status, reason) => endWith(lastWords ?? endOf(reason.toString())));
   socket.on('message', (data, isBinary) => {
     const message = isBinary ? null : parsed((data as Buffer).toString());

@@ -28,7 +28,7 @@ export function describeDeliveries(deliveries: readonly Delivery[]): string {
     statusCell(delivery.status),
     delivery.event,
     outcomeOf(delivery.response_status, delivery.failure),
-    took(delivery.response_ms),
+    durationCell(delivery.response_ms),
     delivery.attempts_count,
     delivery.next_attempt_at,
     delivery.scheduled_at,
@@ -39,12 +39,12 @@ export function describeDeliveries(deliveries: readonly Delivery[]): string {
     'DELIVERY',
     'STATUS',
     'EVENT',
-    'ANSWER',
-    'TOOK',
+    'RESPONSE',
+    'DURATION',
     'ATTEMPTS',
     'NEXT',
     'SCHEDULED',
-    'SINCE',
+    'CREATED',
     '',
   ];
   return table(headings, rows);
@@ -58,7 +58,7 @@ export function describeDelivery(delivery: DeliveryDetail, shown?: number): stri
     ['Event', `${delivery.event} ${delivery.event_id}${delivery.test ? ' (test)' : ''}`],
     ['Status', statusCell(delivery.status)],
     ['Reason', delivery.reason],
-    ['Since', delivery.created_at],
+    ['Created', delivery.created_at],
     ['Next attempt', delivery.next_attempt_at],
     ['Scheduled retry', delivery.scheduled_at],
   ]);
@@ -67,13 +67,15 @@ export function describeDelivery(delivery: DeliveryDetail, shown?: number): stri
     attempt.trigger,
     attempt.attempted_at,
     outcomeOf(attempt.response?.status ?? null, attempt.failure),
-    took(attempt.response_ms),
+    durationCell(attempt.response_ms),
     attempt.address,
   ]);
   const attempt = delivery.attempts.find(({ number }) => number === shown) ?? delivery.attempts.at(-1);
   return [
     head,
-    ...(rows.length === 0 ? [] : ['', table(['#', 'BY', 'ATTEMPTED', 'ANSWER', 'TOOK', 'ADDRESS'], rows)]),
+    ...(rows.length === 0
+      ? []
+      : ['', table(['#', 'TRIGGER', 'ATTEMPTED', 'RESPONSE', 'DURATION', 'ADDRESS'], rows)]),
     ...(attempt === undefined ? [] : ['', describeAttempt(attempt)]),
   ].join('\n');
 }
@@ -89,7 +91,7 @@ export function describeAttempt(attempt: DeliveryAttempt): string {
     styled('bold', `Attempt ${attempt.number}`),
     fields([
       ['Outcome', outcomeOf(response?.status ?? null, attempt.failure)],
-      ['Why', attempt.message],
+      ['Message', attempt.message],
       ['Address', attempt.address],
       ['Times', stages.join(', ')],
       ['Connection', timings.reconnected === true ? 'sent again on a new connection' : null],
@@ -121,7 +123,7 @@ function statusCell(status: DeliveryStatus): Cell {
   return { drawn: styled(COLOURS[status], status) };
 }
 
-function took(ms: number | null): string | null {
+function durationCell(ms: number | null): string | null {
   return ms === null ? null : duration(ms);
 }
 

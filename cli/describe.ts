@@ -27,7 +27,7 @@ export function describeRun(run: Detail): string {
     ['Models', run.usage && describeUsage(run.usage)],
     ['Question', run.question && questionText(run.question)],
     ['Completed', run.completed_at],
-    ['Took', run.duration_ms === null ? null : duration(run.duration_ms)],
+    ['Duration', run.duration_ms === null ? null : duration(run.duration_ms)],
     [
       'Callback',
       callback.url && `${callback.status}, ${callback.attempts.length} attempt(s) to ${callback.url}`,
@@ -51,7 +51,7 @@ export function describeRun(run: Detail): string {
     head,
     ...(steps.length === 0
       ? []
-      : ['', table(['STEP', 'AGENT', 'STATUS', 'ATTEMPT', 'TOOK', 'SUMMARY'], steps)]),
+      : ['', table(['STEP', 'AGENT', 'STATUS', 'ATTEMPT', 'DURATION', 'SUMMARY'], steps)]),
     ...(errors.length === 0 ? [] : ['', 'Errors', ...errors.map((line) => `  ${printable(line.trim())}`)]),
     ...(run.output === null ? [] : ['', 'Output', jsonText(run.output, 2)]),
   ].join('\n');
@@ -80,5 +80,5 @@ export function describeListed(runs: readonly Listed[]): string {
     run.callback.status,
     run.title,
   ]);
-  return table(['RUN', 'STATE', 'DONE', 'TYPE', 'SUBMITTED', 'TOOK', 'CALLBACK', 'TITLE'], rows);
+  return table(['RUN', 'STATE', 'DONE', 'TYPE', 'SUBMITTED', 'DURATION', 'CALLBACK', 'TITLE'], rows);
 }

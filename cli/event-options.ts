@@ -2,7 +2,7 @@ import { contentOf } from './ask.ts';
 import { usageError } from './exit-codes.ts';
 import type { Api } from './http.ts';
 import type { Io } from './io.ts';
-import type { EventType, Whole } from './shapes.ts';
+import type { EventType, CompleteList } from './shapes.ts';
 
 /** The options of `event send`. */
 export type SendOptions = {
@@ -35,7 +35,7 @@ export async function eventBodyOf(options: SendOptions, api: () => Api, io: Io):
 
 /** Returns all event types. */
 export async function eventTypes(api: Api): Promise<EventType[]> {
-  return (await api.call<Whole<EventType>>('GET', '/api/v1/event-types')).data;
+  return (await api.call<CompleteList<EventType>>('GET', '/api/v1/event-types')).data;
 }
 
 /** Returns an event type. @throws CliError if the kind is unknown */

@@ -25,7 +25,7 @@ export function writeStarterFiles(folder: string, env: NodeJS.ProcessEnv): Start
       'receives webhooks: WEBHOOK_SECRET=… node receiver.ts',
       example('examples', 'receivers', 'typescript', 'receiver.ts'),
     ],
-    ['compose.yaml', 'the service with a container engine; its first lines say how', compose(deploy)],
+    ['compose.yaml', 'the service with a container engine; see its first lines', compose(deploy)],
     [
       'compose.agents.yaml',
       'agents.yml in compose.yaml',

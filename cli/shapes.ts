@@ -30,6 +30,6 @@ export type EventType = JsonOf<'listEventTypes', 200>['data'][number];
 export type Accepted = Extract<JsonOf<'sendEvents', 202>, { id: string }>;
 
 /** A complete list. */
-export type Whole<T> = { data: T[] };
+export type CompleteList<T> = { data: T[] };
 /** A list in pages. */
 export type Page<T> = { data: T[]; next_cursor: string | null };

@@ -7,7 +7,7 @@ import { table } from '../output.ts';
 
 const WAIT_SECONDS = 60;
 const NOT_FOLLOWED =
-  "The choice is made, but some of Temporal's task queues do not follow it yet: new work may go to the version before for a while";
+  'Temporal has stored the choice, but some task queues do not follow it yet. New work may still go to the previous version';
 
 /** `baton admin versions` and `baton admin use-version`: select the worker version that gets new work. */
 export function addVersionCommands(admin: Command): void {

@@ -6,7 +6,7 @@ import { contextOf, outputOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit-codes.ts';
 import { ioOf } from '../io.ts';
 import { duration, styled, table, type Cell } from '../output.ts';
-import type { Whole } from '../shapes.ts';
+import type { CompleteList } from '../shapes.ts';
 
 /** `baton agents`, and `baton agents check`, which tries the catalogue with the settings of this environment. */
 export function addAgentCommands(program: Command): void {
@@ -15,7 +15,7 @@ export function addAgentCommands(program: Command): void {
     .description('List the agents of the service')
     .action(async (_options: object, command: Command) => {
       const { api, output } = contextOf(command);
-      const answer = await api().call<Whole<ListedAgent>>('GET', '/api/v1/agents');
+      const answer = await api().call<CompleteList<ListedAgent>>('GET', '/api/v1/agents');
       output.document(answer);
       const rows = answer.data.map(({ name, backend, model, tools, last_call: last }) => [
         name,
@@ -70,7 +70,7 @@ async function check(environment: NodeJS.ProcessEnv): Promise<AgentCheck[]> {
 async function agentsOfService(command: Command): Promise<ListedAgent[] | null> {
   const { api, output } = contextOf(command);
   try {
-    return (await api().call<Whole<ListedAgent>>('GET', '/api/v1/agents')).data;
+    return (await api().call<CompleteList<ListedAgent>>('GET', '/api/v1/agents')).data;
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     // Without a credential, there is no service to ask.

@@ -3,7 +3,7 @@ import { contextOf } from '../context.ts';
 import { eventBodyOf, eventTypeOf, eventTypes, type SendOptions } from '../event-options.ts';
 import { ioOf } from '../io.ts';
 import { jsonText, styled, table } from '../output.ts';
-import type { Accepted, Whole } from '../shapes.ts';
+import type { Accepted, CompleteList } from '../shapes.ts';
 
 const FILE_HELP = 'file with events, `-` for stdin: a JSON array or one event per line';
 
@@ -23,7 +23,7 @@ export function addEventCommands(program: Command): void {
     .action(async (options: SendOptions, command: Command) => {
       const { api, output } = contextOf(command);
       const text = await eventBodyOf(options, api, ioOf(command));
-      const answer = await api().call<Accepted | Whole<Accepted>>('POST', '/api/v1/events', { text });
+      const answer = await api().call<Accepted | CompleteList<Accepted>>('POST', '/api/v1/events', { text });
       output.document(answer);
       for (const { id, duplicate } of 'data' in answer ? answer.data : [answer]) {
         output.line(`${id} ${duplicate ? 'already sent' : 'accepted'}`);

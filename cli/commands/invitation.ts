@@ -65,7 +65,7 @@ export function describeInvitation(made: NewInvitation): string {
     ['Invitation', made.id],
     ['E-mail', made.email],
     ['Role', made.role],
-    ['Until', made.expires_at],
+    ['Expires', made.expires_at],
     ['Link', made.url],
     ['Mail', MAIL_WORDS[made.mail]],
   ]);

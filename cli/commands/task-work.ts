@@ -4,7 +4,7 @@ import { contextOf } from '../context.ts';
 import { EXIT, CliError } from '../exit-codes.ts';
 import { ioOf } from '../io.ts';
 import { duration, table } from '../output.ts';
-import type { AgentCall, Artifact, Page, Usage, Whole } from '../shapes.ts';
+import type { AgentCall, Artifact, Page, Usage, CompleteList } from '../shapes.ts';
 import { taskPath } from '../task-path.ts';
 
 type CallOptions = { kind?: string; limit?: string; cursor?: string };
@@ -21,7 +21,7 @@ export function addWorkCommands(task: Command): void {
       const path = `${taskPath(id)}/artifacts`;
       const { download } = options;
       if (download === undefined) {
-        const list = await api().call<Whole<Artifact>>('GET', path);
+        const list = await api().call<CompleteList<Artifact>>('GET', path);
         output.document(list);
         output.line(describeArtifacts(list.data));
         return;
@@ -74,7 +74,7 @@ function describeArtifacts(artifacts: readonly Artifact[]): string {
     agent,
     created_at,
   ]);
-  return table(['NAME', 'TYPE', 'SIZE', 'STEP', 'AGENT', 'KEPT'], rows);
+  return table(['NAME', 'TYPE', 'SIZE', 'STEP', 'AGENT', 'CREATED'], rows);
 }
 
 function describeCalls(calls: readonly AgentCall[]): string {
@@ -89,7 +89,7 @@ function describeCalls(calls: readonly AgentCall[]): string {
     call.failure ?? 'ok',
     call.started_at,
   ]);
-  return table(['STEP', 'ATTEMPT', '#', 'CALL', 'TOKENS', 'TOOK', 'OUTCOME', 'BEGAN'], rows);
+  return table(['STEP', 'ATTEMPT', '#', 'CALL', 'TOKENS', 'DURATION', 'OUTCOME', 'STARTED'], rows);
 }
 
 function tokens({ input_tokens, output_tokens }: Usage): string {

@@ -9,7 +9,7 @@ import type { Api } from '../http.ts';
 import { type Io, ioOf } from '../io.ts';
 import { printable, table } from '../output.ts';
 import { noteOf } from '../run-picture.ts';
-import type { CallbackAttempt, Detail, Listed, Page, Rerun, Submitted, Whole } from '../shapes.ts';
+import type { CallbackAttempt, Detail, Listed, Page, Rerun, Submitted, CompleteList } from '../shapes.ts';
 import { describeListed, describeRun, describeSubmitted } from '../describe.ts';
 import { type SubmitOptions, submissionOf } from '../task-options.ts';
 import { TASKS, taskPath } from '../task-path.ts';
@@ -177,7 +177,7 @@ function addReading(task: Command): void {
     .action(async (id: string, { after }: { after: string }, command: Command) => {
       const { api, output } = contextOf(command);
       const query = { after: seqOf(after) };
-      const { data } = await api().call<Whole<FeedEvent>>('GET', `${taskPath(id)}/events`, { query });
+      const { data } = await api().call<CompleteList<FeedEvent>>('GET', `${taskPath(id)}/events`, { query });
       for (const event of data) {
         output.jsonLine(event);
         output.line(`${String(event.seq).padStart(4)}  ${event.at}  ${printable(noteOf(event))}`);
@@ -188,7 +188,7 @@ function addReading(task: Command): void {
     .description('List the attempts to send the callback')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = contextOf(command);
-      const list = await api().call<Whole<CallbackAttempt>>('GET', `${taskPath(id)}/callbacks`);
+      const list = await api().call<CompleteList<CallbackAttempt>>('GET', `${taskPath(id)}/callbacks`);
       output.document(list);
       output.line(describeCallbacks(list.data));
     });
@@ -208,7 +208,7 @@ function describeCallbacks(attempts: readonly CallbackAttempt[]): string {
     attempt.message,
   ]);
   return table(
-    ['#', 'TRIGGER', 'ATTEMPTED', 'STATUS', 'FAILURE', 'TOOK', 'ADDRESS', 'NEXT', 'MESSAGE'],
+    ['#', 'TRIGGER', 'ATTEMPTED', 'STATUS', 'FAILURE', 'DURATION', 'ADDRESS', 'NEXT', 'MESSAGE'],
     rows,
   );
 }

@@ -7,7 +7,7 @@ import { EXIT, usageError } from '../exit-codes.ts';
 import type { Api } from '../http.ts';
 import { ioOf, type Io } from '../io.ts';
 import { fields, table } from '../output.ts';
-import type { DeliveryAttempt, Page, Stats, Verdict, Webhook, Whole } from '../shapes.ts';
+import type { DeliveryAttempt, Page, Stats, Verdict, Webhook, CompleteList } from '../shapes.ts';
 import { addEventOptions, type EventOptions, newSecret, subscriptionsOf } from '../webhook-options.ts';
 import { addPaging, moreLine, type Paging } from './paging.ts';
 
@@ -209,7 +209,7 @@ function addPreview(webhook: Command): void {
       const path = id === undefined ? `${WEBHOOKS}/preview` : `${pathOf(id)}/preview`;
       const limit = options.limit === undefined ? undefined : Number(options.limit);
       const { api, output } = contextOf(command);
-      const verdicts = await api().call<Whole<Verdict>>('POST', path, { body: { events, limit } });
+      const verdicts = await api().call<CompleteList<Verdict>>('POST', path, { body: { events, limit } });
       output.document(verdicts);
       const rows = verdicts.data.map((one) => [
         one.verdict,

@@ -152,7 +152,7 @@ describe('the channel client of the command line', () => {
   it('detects a connection that died without a close', async () => {
     server.onMessage = (_message, peer) => peer.freeze();
     const { ask, pushed } = await open({ silence: 50 });
-    await assert.rejects(ask('join', { room: ROOM }), fails('unreachable', /no sign of life/));
+    await assert.rejects(ask('join', { room: ROOM }), fails('unreachable', /no heartbeat/));
     await assert.rejects(Array.fromAsync(pushed), fails('unreachable'));
   });
 
