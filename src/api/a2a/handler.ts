@@ -94,7 +94,7 @@ export function createRequestHandler(deps: A2aDependencies, call: A2aCall, cards
     push: CheckedPush | null,
   ): Promise<string> {
     const given = submissionOf({ message, metadata: request.metadata }, caller.projectId);
-    return await once(message, push ? [given, push] : given, async (claim) => {
+    return await doOnce(message, push ? [given, push] : given, async (claim) => {
       // Without a context of the client, the task is the first in its own.
       const context = message.contextId === '' ? idOfClaim(claim) : message.contextId;
       const whole = { ...given, metadata: { ...given.metadata, [CONTEXT_FIELD]: context } };
@@ -114,7 +114,7 @@ export function createRequestHandler(deps: A2aDependencies, call: A2aCall, cards
     const { reason, question } = validated(continueRequest, answerOf(message), 'body');
     if (push) await requirePlace(deps, id, push.id);
     const content = { id, reason, question, ...(push ? { push } : {}) };
-    return await once(message, content, async () => {
+    return await doOnce(message, content, async () => {
       const open = openQuestionOf(row);
       if (open === null) throw new UnsupportedOperationError(noAnswer(row));
       const request = { id, action: 'continue' as const, reason, question: question ?? open };
@@ -125,7 +125,7 @@ export function createRequestHandler(deps: A2aDependencies, call: A2aCall, cards
   }
 
   /** Does the work of a message once, however often the message with this id is sent. Returns the id of its task. */
-  async function once(
+  async function doOnce(
     { messageId }: Message,
     content: unknown,
     work: (claim: Claim) => Promise<string>,
@@ -172,7 +172,7 @@ export function createRequestHandler(deps: A2aDependencies, call: A2aCall, cards
       inProtocol(async () => {
         const { returnImmediately = false, historyLength } = request.configuration ?? {};
         const sent = async () => await readRun(deps, await send(request));
-        const wait = async () => await atRest(deps, await sent(), signal);
+        const wait = async () => await waitUntilResting(deps, await sent(), signal);
         const reading = returnImmediately ? await sent() : await deps.limits.waits.counted(caller, wait);
         if (!returnImmediately) await requireCredential(deps, caller);
         return await fullTask(deps, reading, historyLength);
@@ -252,7 +252,11 @@ function noAnswer({ state }: TaskRunRow): string {
 }
 
 /** Returns the run once it has ended or asks, the time is over or the caller is gone. */
-async function atRest(deps: Dependencies, first: RunWithView, signal: AbortSignal): Promise<RunWithView> {
+async function waitUntilResting(
+  deps: Dependencies,
+  first: RunWithView,
+  signal: AbortSignal,
+): Promise<RunWithView> {
   const until = performance.now() + MAX_WAIT_SECONDS * 1_000;
   let reading = first;
   const isOver = () => performance.now() >= until || signal.aborted;

@@ -56,7 +56,9 @@ export function createCodecServer({ codec, limiters, ...deps }: CodecDependencie
     // The rest of a body can arrive long after its headers.
     if (!isThere) await checkCaller(context, deps, codec.token);
     const done =
-      work === 'encode' ? await codec.payloads.encode(payloads) : await opened(codec.payloads, payloads);
+      work === 'encode'
+        ? await codec.payloads.encode(payloads)
+        : await decryptReadable(codec.payloads, payloads);
     context.type = 'application/json';
     context.body = JSON.stringify({ payloads: done.map(toJson) });
   };
@@ -104,7 +106,7 @@ async function checkCaller(
 }
 
 /** Decrypts payloads. A payload whose key is missing is returned encrypted, so that the others can still be read. */
-async function opened(codec: PayloadCodec, payloads: Payload[]): Promise<Payload[]> {
+async function decryptReadable(codec: PayloadCodec, payloads: Payload[]): Promise<Payload[]> {
   return await Promise.all(
     payloads.map(async (payload) => {
       const [plain = payload] = await codec.decode([payload]).catch(() => []);

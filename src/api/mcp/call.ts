@@ -9,7 +9,7 @@ import type { Arguments, Tool, ToolCall, ToolContent } from './tool.ts';
  */
 export async function callTool(tool: Tool, given: Omit<ToolCall, 'extra'>): Promise<ToolContent> {
   const { route, caller, text, invoke } = given;
-  const [extra, own] = divided(given.args, Object.keys(tool.extra?.shape ?? {}));
+  const [extra, own] = splitArguments(given.args, Object.keys(tool.extra?.shape ?? {}));
   const call: ToolCall = {
     ...given,
     args: { ...tool.defaults?.of(caller), ...own },
@@ -25,7 +25,7 @@ export async function callTool(tool: Tool, given: Omit<ToolCall, 'extra'>): Prom
 }
 
 /** Returns the arguments with these names, and the others. */
-function divided(args: Arguments, names: readonly string[]): [Arguments, Arguments] {
+function splitArguments(args: Arguments, names: readonly string[]): [Arguments, Arguments] {
   const entries = Object.entries(args);
   return [
     Object.fromEntries(entries.filter(([name]) => names.includes(name))),

@@ -60,7 +60,7 @@ export function createMcpServer(
   });
   const call = callsByName(tools, mcpRequest);
   server.setRequestHandler('tools/list', () => ({
-    tools: usable(tools, mcpRequest.caller).map(presentTool),
+    tools: selectPermittedTools(tools, mcpRequest.caller).map(presentTool),
   }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = tools.find(({ name }) => name === params.name);
@@ -97,7 +97,7 @@ async function withRefusals(
 }
 
 /** Returns the tools that the credential permits. */
-function usable(tools: readonly ServedTool[], caller: Caller): ServedTool[] {
+function selectPermittedTools(tools: readonly ServedTool[], caller: Caller): ServedTool[] {
   return tools.filter(({ route: { access } }) => {
     return access.kind !== 'credential' || access.scope === null || caller.scopes.includes(access.scope);
   });
