@@ -64,7 +64,8 @@ function refusal(model: string, status: number, reason: string): string {
   if (status === 401 || status === 403) {
     return `${model} returned ${status}: the key in ${variable} was refused (${reason})`;
   }
-  if (status === 404) return `${model} returned 404: the key in ${variable} has no such model (${reason})`;
+  if (status === 404)
+    return `${model} returned 404: the key in ${variable} has no access to this model (${reason})`;
   return `${model} returned ${status}: ${reason}`;
 }
 

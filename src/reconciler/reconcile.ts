@@ -146,7 +146,7 @@ async function endLeftWorkflows({ database, engine, clock, log }: Dependencies, 
   const ended = await findEndedRuns(database, ids, before);
   await forEachRow(ended, String, async (id) => {
     if (!(await engine.cancelWaiting(id, { by: 'system' }))) return;
-    log.warn({ execution_id: id }, 'ended the workflow of a run that had ended without it');
+    log.warn({ execution_id: id }, 'ended the workflow of a run that had already ended');
   });
 }
 

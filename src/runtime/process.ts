@@ -7,7 +7,7 @@ import { traceOfLine } from './tracing.ts';
 /** A running service of a process. */
 export type Running = {
   close(): Promise<void>;
-  /** Settles when it has stopped by itself. */
+  /** Settles when it has stopped without a request. */
   stopped?: Promise<unknown>;
 };
 
@@ -57,7 +57,7 @@ export async function runProcess(
   // A parent process that has died cannot send a signal.
   process.on('disconnect', () => void close('parent process exited', 0));
   running.stopped?.then(
-    () => close('stopped by itself', 1),
+    () => close('stopped unexpectedly', 1),
     (error: unknown) => {
       log.fatal({ err: error }, 'stopped by an error');
       return close('stopped by an error', 1);

@@ -20,7 +20,7 @@ export function createOrphanControl(client: Client, taskQueue: string) {
     /** Terminates a run. Does nothing if it has already ended. */
     async end(id: string): Promise<void> {
       try {
-        await client.workflow.getHandle(id).terminate('the database does not know this run');
+        await client.workflow.getHandle(id).terminate('the run is not in the database');
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error;
       }

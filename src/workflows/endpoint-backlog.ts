@@ -55,7 +55,7 @@ setWorkflowOptions(autoUpgrade, manualRetries);
 /** Repeats rounds until there is nothing more to send, and for a while no signal that there is. */
 async function repeatRounds(input: BacklogInput, makeRound: () => Promise<Round>): Promise<void> {
   let isSignalled = true;
-  setHandler(moreSignal, () => void (isSignalled = true), { description: 'There is more to send' });
+  setHandler(moreSignal, () => void (isSignalled = true), { description: 'More deliveries are waiting' });
   let crowdedRounds = 0;
   while (isSignalled) {
     isSignalled = false;

@@ -27,7 +27,7 @@ function handleControl(run: Run): void {
         state.pause(controlRequestOf(request), Date.now());
         await recorder.flush();
       }),
-    { description: 'Pause the run: nothing new starts, what is in flight ends and is kept' },
+    { description: 'Pause the run: no new step starts, running steps finish and their results are kept' },
   );
   setHandler(
     continueSignal,
@@ -58,7 +58,7 @@ function handleControl(run: Run): void {
         recorder.recordEnginePauseEnd();
         await recorder.flush();
       }),
-    { description: 'Sent by the service after it saw a pause made in the Temporal Web UI' },
+    { description: 'Sent by the service after it detected a pause made in the Temporal Web UI' },
   );
 }
 

@@ -16,7 +16,7 @@ const { attemptDelivery, attemptOnce } = proxyActivities<RetryActivities>({
   retry: { initialInterval: '1 s', maximumInterval: '30 s' },
 });
 
-/** Retries one failed delivery: 1 min, 5 min, 30 min, 2 h and 12 h after each failure. */
+/** Retries one failed delivery after 1 min, 5 min, 30 min, 2 h and 12 h, each from the previous failure. */
 export async function webhookDelivery(delivery: DeliveryInput): Promise<{ outcome: 'done' | 'failed' }> {
   try {
     await attemptDelivery.executeWithOptions({ summary: `delivery ${delivery.deliveryId}` }, [delivery]);

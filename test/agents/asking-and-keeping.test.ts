@@ -128,7 +128,10 @@ describe('an agent with a model', function () {
     assert.equal(String(artifact?.content), content);
     const [, second] = world.asked();
     assert.ok(second);
-    assert.match(saidIn(second), /kept report\.md, 1500 bytes[\s\S]*name must be a file name without a path/);
+    assert.match(
+      saidIn(second),
+      /saved report\.md, 1500 bytes[\s\S]*name must be a file name without a path/,
+    );
     const record = JSON.stringify((await world.calls(id)).filter(({ kind }) => kind === 'tool'));
     assert.match(record, /\[1500 characters\]/);
   });

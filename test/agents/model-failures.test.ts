@@ -93,7 +93,7 @@ describe('a model call', function () {
     [
       'an unknown model',
       { status: 404, message: 'The model test does not exist' },
-      /^openai-compatible\/test returned 404: the key in OPENAI_COMPATIBLE_API_KEY has no such model/,
+      /^openai-compatible\/test returned 404: the key in OPENAI_COMPATIBLE_API_KEY has no access to this model/,
     ],
     [
       'a bad request',

@@ -99,7 +99,7 @@ describe('the screens', () => {
     await help.getByText('Search everything').waitFor();
     await assertAccessible(page, 'the keyboard shortcuts');
     await picture(page, 'shortcuts');
-    await help.getByLabel('Shortcuts of one letter or sign').uncheck();
+    await help.getByLabel('Single-key shortcuts').uncheck();
     await page.keyboard.press('Escape');
     await help.waitFor({ state: 'detached' });
     await page.keyboard.press('?');
@@ -108,7 +108,7 @@ describe('the screens', () => {
     await palette.fill('shortcuts');
     await page.keyboard.press('Enter');
     await help.waitFor();
-    assert.equal(await help.getByLabel('Shortcuts of one letter or sign').isChecked(), false);
+    assert.equal(await help.getByLabel('Single-key shortcuts').isChecked(), false);
   });
 
   it('find runs, webhooks, deliveries, pages and actions in the palette', async () => {

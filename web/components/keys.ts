@@ -2,12 +2,12 @@ import { useEffect, useRef } from 'react';
 
 const SETTING = 'baton-letter-keys';
 
-/** Returns whether shortcuts of one letter or sign work. They can be turned off, since speech input types letters. */
+/** Returns whether single-key shortcuts work. They can be turned off, since speech input types letters. */
 export function hasLetterKeys(): boolean {
   return localStorage.getItem(SETTING) !== 'off';
 }
 
-/** Turns shortcuts of one letter or sign on or off in this browser. */
+/** Turns single-key shortcuts on or off in this browser. */
 export function setLetterKeys(isOn: boolean): void {
   if (isOn) localStorage.removeItem(SETTING);
   else localStorage.setItem(SETTING, 'off');

@@ -14,7 +14,7 @@ const SHORTCUTS: readonly (readonly [what: string, ...keys: string[]])[] = [
   ['Keyboard shortcuts', '?'],
 ];
 
-/** Lists the keyboard shortcuts, and turns those of one letter or sign on and off. */
+/** Lists the keyboard shortcuts, and turns single-key shortcuts on and off. */
 export function ShortcutHelp({ onClose }: { onClose: () => void }) {
   const [isOn, setIsOn] = useState(hasLetterKeys);
   return (
@@ -33,7 +33,7 @@ export function ShortcutHelp({ onClose }: { onClose: () => void }) {
           ))}
         </dl>
         <Checkbox
-          label="Shortcuts of one letter or sign"
+          label="Single-key shortcuts"
           description="Turn them off if you use speech input. Saved in this browser."
           checked={isOn}
           onChange={({ currentTarget: { checked } }) => {

@@ -37,7 +37,7 @@ export function createArtifactActivities({ database, clock }: Dependencies) {
       if (outcome === 'full') return refused(`the run has reached its limit of ${MAX_ARTIFACTS} documents`);
       if (outcome === 'ended') return refused('the task has ended');
       if (outcome === 'missing') return refused('the task was erased');
-      return { answer: answerOf(`kept ${name}, ${content.length} bytes`), artifact: info };
+      return { answer: answerOf(`saved ${name}, ${content.length} bytes`), artifact: info };
     },
   };
 }

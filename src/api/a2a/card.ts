@@ -21,7 +21,7 @@ const SKILLS: Readonly<Record<TaskType, { name: string; description: string; exa
   },
   spec: {
     name: 'Write a specification',
-    description: 'Writes down what is to be built.',
+    description: 'Describes what to build, before it is built.',
     example: 'Specify how users share a folder.',
   },
   chore: {

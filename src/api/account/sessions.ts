@@ -19,7 +19,7 @@ const session = z
     created_at: timestamp,
     last_seen_at: timestamp,
     expires_at: timestamp,
-    current: z.boolean().describe('Whether this request uses it'),
+    current: z.boolean().describe('Whether this request uses this session'),
   })
   .meta({ id: 'Session' });
 

@@ -59,7 +59,7 @@ function deliveryOf(kind: EventKind) {
     }),
     requestBody: bodyOf(eventRef(kind, 'Payload')),
     responses: responses(
-      `Retried 1 min, 5 min, 30 min, 2 h and 12 h after each failure. So are redirects, and no complete response within ${DELIVERY_TIMEOUT_MS / 1_000} s`,
+      `Retried after 1 min, 5 min, 30 min, 2 h and 12 h, each from the previous failure. Redirects are failures, and so is no complete response within ${DELIVERY_TIMEOUT_MS / 1_000} s`,
     ),
   };
 }
@@ -87,7 +87,7 @@ function callback() {
     }),
     requestBody: bodyOf({ $ref: '#/components/schemas/TaskCallback' }),
     responses: responses(
-      `Retried 1 s after the first failure and 4 s after the second. So are redirects, and no complete response within ${CALLBACK_TIMEOUT_MS / 1_000} s`,
+      `Retried 1 s after the first failure and 4 s after the second. Redirects are failures, and so is no complete response within ${CALLBACK_TIMEOUT_MS / 1_000} s`,
     ),
   };
 }

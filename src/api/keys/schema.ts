@@ -17,7 +17,7 @@ export const keyView = z
         id: uuidOut,
         name: z.string(),
         email: z.string(),
-        removed: z.boolean().describe('Whether the person is not a member anymore. The key stays valid'),
+        removed: z.boolean().describe('Whether the person is no longer a member. The key stays valid'),
       })
       .nullable()
       .describe('Person who created the key; null if the installation created it'),

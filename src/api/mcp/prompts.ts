@@ -24,13 +24,13 @@ const PROMPTS: readonly Prompt[] = [
     title: 'Submit a specification',
     description: 'Submits the writing of a specification to a team of agents',
     type: 'spec',
-    asks: 'what is to be specified, for whom, which decisions are made already, and which are open',
+    asks: 'what to specify, for whom, which decisions have been made, and which are open',
   },
 ];
 
 const ARGUMENT = {
   name: 'request',
-  description: 'What is to be done, in your words',
+  description: 'The work to do, in your words',
   required: true,
 };
 

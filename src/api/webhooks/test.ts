@@ -66,7 +66,7 @@ export async function testWebhook(
 
 function withoutResult(cause: AttemptPending): Problem {
   const detail =
-    'The test has no result yet. Either other attempts take all places of the webhook, or no delivery worker is running. The delivery log shows whether the test was sent.';
+    'The test has no result yet. The webhook has reached its limit of concurrent attempts, or no delivery worker is running. The delivery log shows whether the test was sent.';
   return new Problem('unavailable', detail, { headers: { 'Retry-After': '30' }, cause });
 }
 

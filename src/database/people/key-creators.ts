@@ -14,7 +14,7 @@ export type ApiKeyRow = StoredKey & { creator: KeyCreator | null };
 
 /**
  * Locks the membership of the person who creates a key, so that removing the member waits and finds the key. Returns
- * false if the person is not an admin anymore.
+ * false if the person is no longer an admin.
  */
 export async function lockCreator(
   em: EntityManager,

@@ -101,7 +101,7 @@ export type KeyPlan = {
   now: Date;
 };
 
-/** Stores a key and its audit entry. Returns null if the person is not an admin anymore. */
+/** Stores a key and its audit entry. Returns null if the person is no longer an admin. */
 export async function createKey(
   database: Database,
   plan: KeyPlan & { withChange?: WithChange<ApiKeyRow> | undefined },

@@ -85,7 +85,7 @@ export const Delivery = defineEntity({
     /** Failed automatic attempts of the current schedule. */
     failures: p.integer(),
     attempts_count: p.integer(),
-    /** Of the last attempt, like the next two columns. */
+    /** Status of the last attempt. The next two columns are of the same attempt. */
     response_status: p.integer().nullable(),
     failure: p.text().$type<FailureKind>().nullable(),
     response_ms: p.integer().nullable(),

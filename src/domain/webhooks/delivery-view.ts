@@ -14,13 +14,13 @@ export const deliveryView = z
     event: z.enum(EVENT_KINDS),
     status: z.enum(DELIVERY_STATUSES),
     test: z.boolean(),
-    response_status: z.int().nullable().describe('Of the last attempt, like the next two fields'),
-    failure: z.enum(FAILURE_KINDS).nullable(),
-    response_ms: z.int().nullable(),
+    response_status: z.int().nullable().describe('Status of the response to the last attempt'),
+    failure: z.enum(FAILURE_KINDS).nullable().describe('Failure of the last attempt; null on success'),
+    response_ms: z.int().nullable().describe('Duration of the last attempt'),
     attempts_count: z.int(),
     next_attempt_at: timestamp
       .nullable()
-      .describe('Of the schedule; without one, the time of the scheduled manual retry'),
+      .describe('Time of the next automatic attempt; without one, the time of the scheduled manual retry'),
     scheduled_at: timestamp.nullable().describe('When the scheduled manual retry is due'),
     reason: z
       .string()

@@ -113,7 +113,7 @@ function Teams({ catalogue: { teams, planner } }: { catalogue: Catalogue }) {
         ))}
         <Text size="sm" c="dimmed">
           {planner === null
-            ? 'Runs follow these steps in order.'
+            ? 'Runs execute these steps. Steps that do not depend on each other run in parallel.'
             : `${planner.model ?? 'A model'} plans at most ${planner.max_steps} steps for each run from its team.`}
         </Text>
       </Stack>

@@ -1,5 +1,5 @@
 # Generated from the schemas of the service by dev/types/python-types.ts.
-# Their SHA-256 is 015c9d72d8a03a32aa3e10b3283e2d1a8e7cf1cb2091e1033e4bd135a6ca21a1.
+# Their SHA-256 is da676f7c266896c98a155dd34570f51507e5cae4c8a101b01b48900a9c153257.
 
 from __future__ import annotations
 
@@ -185,14 +185,20 @@ class Delivery(TypedDict):
     test: bool
     response_status: int | None
     """
-    Of the last attempt, like the next two fields
+    Status of the response to the last attempt
     """
     failure: Literal["invalid_request", "secret_unreadable", "lookup_failed", "address_refused", "connection_failed", "tls_failed", "timeout", "connection_closed", "invalid_response", "redirect", "status", "aborted", "interrupted"] | None
+    """
+    Failure of the last attempt; null on success
+    """
     response_ms: int | None
+    """
+    Duration of the last attempt
+    """
     attempts_count: int
     next_attempt_at: str | None
     """
-    Of the schedule; without one, the time of the scheduled manual retry
+    Time of the next automatic attempt; without one, the time of the scheduled manual retry
     """
     scheduled_at: str | None
     """
@@ -271,14 +277,20 @@ class DeliveryDetail(TypedDict):
     test: bool
     response_status: int | None
     """
-    Of the last attempt, like the next two fields
+    Status of the response to the last attempt
     """
     failure: Literal["invalid_request", "secret_unreadable", "lookup_failed", "address_refused", "connection_failed", "tls_failed", "timeout", "connection_closed", "invalid_response", "redirect", "status", "aborted", "interrupted"] | None
+    """
+    Failure of the last attempt; null on success
+    """
     response_ms: int | None
+    """
+    Duration of the last attempt
+    """
     attempts_count: int
     next_attempt_at: str | None
     """
-    Of the schedule; without one, the time of the scheduled manual retry
+    Time of the next automatic attempt; without one, the time of the scheduled manual retry
     """
     scheduled_at: str | None
     """
@@ -638,14 +650,20 @@ class ListedDelivery(TypedDict):
     test: bool
     response_status: int | None
     """
-    Of the last attempt, like the next two fields
+    Status of the response to the last attempt
     """
     failure: Literal["invalid_request", "secret_unreadable", "lookup_failed", "address_refused", "connection_failed", "tls_failed", "timeout", "connection_closed", "invalid_response", "redirect", "status", "aborted", "interrupted"] | None
+    """
+    Failure of the last attempt; null on success
+    """
     response_ms: int | None
+    """
+    Duration of the last attempt
+    """
     attempts_count: int
     next_attempt_at: str | None
     """
-    Of the schedule; without one, the time of the scheduled manual retry
+    Time of the next automatic attempt; without one, the time of the scheduled manual retry
     """
     scheduled_at: str | None
     """
