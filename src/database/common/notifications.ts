@@ -35,18 +35,27 @@ export type Notifications = {
 };
 
 const RECONNECT_MS = 500;
+/** A connection that is not open after this time is given up, in milliseconds. */
+const CONNECT_LIMIT_MS = 10_000;
+/**
+ * How often a statement checks the connection, in milliseconds. A connection that a firewall or a failover has dropped
+ * without a message looks open for hours, and its notifications are lost.
+ */
+const CHECK_MS = 10_000;
 /** Used instead of an id for all objects. */
 const EVERY = '*';
 
 /**
  * Listens to these channels of the database at `url` on a separate connection. After a lost connection it reconnects
- * and calls every subscriber, since notifications sent during the outage are lost.
+ * and calls every subscriber, since notifications sent during the outage are lost. A connection that does not respond within
+ * `checkMs` milliseconds counts as lost.
  * @throws if the first connection fails
  */
 export async function startNotifications(
   url: string,
   log: Logger,
   channels: readonly Channel[] = ALL,
+  checkMs = CHECK_MS,
 ): Promise<Notifications> {
   const names = new Map<string, Channel>(channels.map((channel) => [CHANNELS[channel], channel]));
   const subscribers = new Map<string, Set<OnChange>>();
@@ -64,13 +73,19 @@ export async function startNotifications(
   }
 
   async function connect(): Promise<Client> {
-    const fresh = new Client({ connectionString: url, keepAlive: true, application_name: 'baton listener' });
+    const fresh = new Client({
+      connectionString: url,
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_LIMIT_MS,
+      application_name: 'baton listener',
+    });
     fresh.on('notification', ({ channel, payload }) => {
       const known = names.get(channel);
       if (known && payload) notify(known, payload);
     });
     fresh.on('error', (error) => log.warn({ err: error }, 'database listener error'));
     await fresh.connect();
+    endIfSilent(fresh, checkMs);
     await fresh.query([...names.keys()].map((name) => `listen ${name}`).join(';'));
     connected = true;
     // Registered only now: if the first connection fails, the caller retries.
@@ -87,6 +102,7 @@ export async function startNotifications(
       if (closed) return;
       try {
         client = await connect();
+        if (closed) return await client.end();
         for (const [topic, listeners] of subscribers) {
           for (const listener of listeners) listener(topic.slice(topic.indexOf(':') + 1), null);
         }
@@ -114,4 +130,19 @@ export async function startNotifications(
       await client.end();
     },
   };
+}
+
+/** Ends a connection that does not respond to a statement before the next one is due. */
+function endIfSilent(client: Client, everyMs: number): void {
+  let isSilent = false;
+  const check = setInterval(() => {
+    // With a statement in progress, this closes the socket without waiting.
+    if (isSilent) return void client.end().catch(() => {});
+    isSilent = true;
+    client.query('select 1').then(
+      () => (isSilent = false),
+      () => {},
+    );
+  }, everyMs).unref();
+  client.on('end', () => clearInterval(check));
 }
