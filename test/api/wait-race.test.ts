@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Dependencies } from '../../src/api/dependencies.ts';
 import { createFeedSignal, readWhenChanged } from '../../src/api/tasks/wait.ts';
+import { recordChange } from '../../src/database/tasks/feed.ts';
+import { viewOfRow } from '../../src/database/tasks/run-views.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
+import { initialView } from '../../src/domain/tasks/task-run.ts';
+import { quietRun } from '../gateway/quiet-runs.ts';
 import { useWorld } from '../support/world.ts';
+
+const AT = '2026-01-01T10:00:00.000Z';
 
 describe('a request that waits for a change', () => {
   const world = useWorld();
@@ -21,6 +27,27 @@ describe('a request that waits for a change', () => {
     const signal = new AbortController().signal;
     const { view } = await readWhenChanged(deps, first, { seconds: 3_600, signal });
     assert.equal(view.state, 'completed');
+  });
+
+  it('returns the next question, which keeps the run paused', async () => {
+    const id = await quietRun(world.database, world.installation);
+    const ask = async (number: number) => {
+      const question = { id: `${number}`, step: 'design', agent: 'architect', text: 'Why?', at: AT };
+      const view = { ...initialView(), state: 'paused' as const, paused_from: 'executing' as const, question };
+      const entry = { key: `asked-${number}`, type: 'state.changed' as const, at: AT, data: {} };
+      await recordChange(world.database, { executionId: id, view, entries: [entry] });
+      const row = await findRun(world.database, id);
+      assert.ok(row);
+      return { row, view: viewOfRow(row) };
+    };
+    const first = await ask(1);
+    await ask(2);
+    const notifications = { subscribe: () => () => {} };
+    const control = { view: async () => null };
+    const deps = { database: world.database, notifications, control } as unknown as Dependencies;
+    const signal = new AbortController().signal;
+    const { view } = await readWhenChanged(deps, first, { seconds: 3_600, signal });
+    assert.equal(view.question?.id, '2');
   });
 
   it('does not miss a notification that arrives while it reads', async () => {

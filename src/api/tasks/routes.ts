@@ -80,7 +80,7 @@ function read(deps: Dependencies, { waits }: TaskLimits): Route {
       Prefer: z
         .string()
         .optional()
-        .describe('`wait=N`: respond when the state changes, or after N seconds (at most 60)'),
+        .describe('`wait=N`: respond when the state or the open question changes, or after N seconds (at most 60)'),
     }),
     responses: { 200: { description: 'The workflow detail', schema: schema.detail } },
     async handle(call) {

@@ -1,7 +1,8 @@
 import { MAX_WAIT_SECONDS } from '../../domain/common/limits.ts';
-import type { TaskState } from '../../domain/tasks/task-states.ts';
+import type { RunView } from '../../domain/tasks/run-schemas.ts';
+import { openQuestionOf } from '../../domain/tasks/run-state.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
-import type { RunWithView } from '../../database/tasks/run-views.ts';
+import { viewOfRow, type RunWithView } from '../../database/tasks/run-views.ts';
 import { findRun } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { readRun } from './read.ts';
@@ -17,28 +18,33 @@ export function preferredWait(prefer: string | undefined): number | null {
   return null;
 }
 
-/** Returns the run once its state differs from the first, it has ended, the time is over or the caller is gone. */
+/**
+ * Returns the run once its state or its open question differs from the first, it has ended, the time is over or the caller
+ * is gone. The next question follows an answer without a visible change of the state.
+ */
 export async function readWhenChanged(
   deps: Dependencies,
   first: RunWithView,
   { seconds, signal }: { seconds: number; signal: AbortSignal },
 ): Promise<RunWithView> {
   const until = performance.now() + seconds * 1_000;
-  const before: TaskState = first.view.state;
+  const before = first.view;
+  const isSame = (view: RunView) =>
+    view.state === before.state && openQuestionOf(view) === openQuestionOf(before);
   const feedSignal = createFeedSignal(deps, first.row.id, signal);
   try {
     let reading = first;
-    while (!isTerminal(before)) {
+    while (!isTerminal(before.state)) {
       // Also read before the first signal: the run may have changed between `first` and the subscription.
       const row = await findRun(deps.database, first.row.id);
       if (!row) break;
       // A change is stored before the workflow shows it, so reading the row is enough.
-      reading = row.state === before ? { row, view: reading.view } : await readRun(deps, row);
+      reading = isSame(viewOfRow(row)) ? { row, view: reading.view } : await readRun(deps, row);
       const left = until - performance.now();
-      if (reading.view.state !== before || left <= 0 || signal.aborted) break;
+      if (!isSame(reading.view) || left <= 0 || signal.aborted) break;
       await feedSignal.wait(left);
     }
-    return reading.view.state === before ? await readLast(deps, reading) : reading;
+    return isSame(reading.view) ? await readLast(deps, reading) : reading;
   } finally {
     feedSignal.close();
   }
