@@ -31,7 +31,7 @@ export type RunWithView = { row: TaskRunRow; view: RunView };
 /**
  * Returns the current view of a run: from the workflow by `ask` while it is in progress; the stored projection if it
  * has ended, is paused in the Temporal Web UI or does not respond (null). Never returns an older view than the stored
- * one.
+ * one. The row is as new as the view.
  */
 export async function readView(
   database: Database,
@@ -41,8 +41,13 @@ export async function readView(
   const stored = viewOfRow(row);
   if (isTerminal(row.state) || row.engine_paused_at) return { row, view: stored };
   const view = await ask(row.id);
-  if (view) return { row, view: view.last_seq >= stored.last_seq ? view : stored };
-  // The query may have failed because the run has just ended. Then the row is newer by now.
+  if (view !== null && !isTerminal(view.state)) return { row, view: newestOf(stored, view) };
+  // The run has just ended, or the query may have failed because of that. Then the row is newer by now.
   const later = (await findRun(database, row.id)) ?? row;
-  return { row: later, view: viewOfRow(later) };
+  return { row: later, view: newestOf(viewOfRow(later), view) };
+}
+
+/** Returns the stored view, unless the workflow has a newer one: the database was restored. */
+function newestOf(stored: RunView, view: RunView | null): RunView {
+  return view !== null && view.last_seq > stored.last_seq ? view : stored;
 }
