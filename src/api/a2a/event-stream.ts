@@ -1,9 +1,7 @@
 import { PassThrough, pipeline, Readable } from 'node:stream';
+import { withHeartbeats } from '../http/heartbeats.ts';
 import type { StreamLimit } from '../http/open-streams.ts';
 import type { Caller } from '../http/caller.ts';
-
-/** A comment keeps proxies from closing a quiet stream. */
-const HEARTBEAT_MS = 15_000;
 
 /** One response of a stream as JSON, and the last event of the feed that it includes; null: not the last of its event. */
 export type StreamItem = { data: unknown; id: number | null };
@@ -19,7 +17,7 @@ export async function eventStreamOf(
   const stream = limit.counted(caller, () => new PassThrough()) as PassThrough;
   try {
     const first = await items.next();
-    const texts = Readable.from(textsOf(first, items, errorOf), { objectMode: true });
+    const texts = Readable.from(withHeartbeats(textsOf(first, items, errorOf)), { objectMode: true });
     // A client that disconnects is not an error.
     pipeline(texts, stream, () => {});
     return stream;
@@ -34,34 +32,14 @@ async function* textsOf(
   items: AsyncGenerator<StreamItem>,
   errorOf: (error: unknown) => unknown,
 ): AsyncGenerator<string> {
-  let next = Promise.resolve(first);
   try {
-    for (;;) {
-      const result = await withinHeartbeat(next);
-      if (result === null) {
-        yield ': still here\n\n';
-        continue;
-      }
-      if (result.done === true) return;
-      const { id, data } = result.value;
+    for (let next = first; next.done !== true; next = await items.next()) {
+      const { id, data } = next.value;
       yield `${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
-      next = items.next();
-      // A rejection is reported by the race that follows.
-      next.catch(() => {});
     }
   } catch (error) {
     yield `event: error\ndata: ${JSON.stringify(errorOf(error))}\n\n`;
   } finally {
     await items.return(undefined);
-  }
-}
-
-async function withinHeartbeat<T>(next: Promise<T>): Promise<T | null> {
-  const { promise, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), HEARTBEAT_MS);
-  try {
-    return await Promise.race([next, promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -7,12 +7,13 @@ import { findRun, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { watchCredential } from '../http/credential-watch.ts';
+import { withHeartbeats } from '../http/heartbeats.ts';
 import type { RouteResponse } from '../http/route.ts';
 import { createFeedSignal } from './wait.ts';
 
 const BATCH = 500;
-/** A comment keeps proxies from closing a quiet stream. */
-const HEARTBEAT_MS = 15_000;
+/** How often a quiet feed is read again without a notification, in milliseconds. */
+const RECHECK_MS = 15_000;
 /** How often an ended run with a pending callback is read, in milliseconds. */
 const PENDING_CALLBACK_POLL_MS = 1_000;
 
@@ -62,7 +63,7 @@ export function isFeedOver(row: TaskRunRow): boolean {
  * as JSON. The stream ends after the last event, or when the caller's credential ends.
  */
 export function eventStream(deps: Dependencies, stream: FeedStream): Readable {
-  return Readable.from(streamTexts(deps, stream), { objectMode: true });
+  return Readable.from(withHeartbeats(streamTexts(deps, stream)), { objectMode: true });
 }
 
 /** A stream of the events after `after`. `signal` aborts when the client disconnects. */
@@ -86,9 +87,7 @@ async function* streamTexts(
       sent = events.at(-1)?.seq ?? sent;
       if (!row || (isFeedOver(row) && events.length < BATCH)) return;
       if (events.length > 0) continue;
-      const beaten = performance.now();
-      await feedSignal.wait(isTerminal(row.state) ? PENDING_CALLBACK_POLL_MS : HEARTBEAT_MS);
-      if (performance.now() - beaten >= HEARTBEAT_MS - 1) yield ': still here\n\n';
+      await feedSignal.wait(isTerminal(row.state) ? PENDING_CALLBACK_POLL_MS : RECHECK_MS);
     }
   } finally {
     credential.close();
