@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Route } from '../http/route.ts';
 import { createMcpServer, createSurface } from './server.ts';
 import type { McpRequest } from './mcp-request.ts';
-import { checkAccess, createFeedBus, subscriptionIn, type FeedDependencies } from './subscriptions.ts';
+import { checkAccess, createFeed, subscriptionIn, type FeedDependencies } from './subscriptions.ts';
 
 /** Responds to a request. `value` is its parsed body; undefined if it is not JSON. */
 export type Exchange = (mcpRequest: McpRequest, request: Request, value: unknown) => Promise<Response>;
@@ -25,9 +25,10 @@ export function createExchange(routes: readonly Route[], log: Logger, feeds: Fee
       mcpRequest.charge(subscription.runs.size);
       await checkAccess(subscription, readTask, mcpRequest);
       const end = () => void handler.close().catch(onerror);
-      const handler = create({ bus: createFeedBus(feeds, subscription, mcpRequest, end) });
+      const feed = createFeed(feeds, subscription, mcpRequest, end);
+      const handler = create({ bus: feed.bus });
       mcpRequest.signal.addEventListener('abort', end, { once: true });
-      return await handler.fetch(request, given);
+      return feed.follow(await handler.fetch(request, given));
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       const { code, message, data } = error;

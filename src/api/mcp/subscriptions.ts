@@ -12,6 +12,7 @@ import type { Route } from '../http/route.ts';
 import { protocolErrorOf } from './protocol-errors.ts';
 import { runOf } from './resources.ts';
 import type { McpRequest } from './mcp-request.ts';
+import { PacedUpdates } from './paced-updates.ts';
 
 export type FeedDependencies = Pick<Dependencies, 'notifications' | 'database' | 'clock'>;
 
@@ -54,14 +55,20 @@ export async function checkAccess(
   }
 }
 
-/** Creates the source of the notifications of one subscription. `end` ends it when the credential does. */
-export function createFeedBus(
+/** The source of the notifications of one subscription, and its response, which sets their pace. */
+export type Feed = { bus: ServerEventBus; follow(response: Response): Response };
+
+/** Creates the feed of one subscription. `end` ends it when the credential does. */
+export function createFeed(
   deps: FeedDependencies,
   { runs }: Subscription,
-  { caller, log, requestId }: McpRequest,
+  { caller, log, requestId }: Pick<McpRequest, 'caller' | 'log' | 'requestId'>,
   end: () => void,
-): ServerEventBus {
+): Feed {
+  let publishOne = (_: string): void => {};
+  const updates = new PacedUpdates((uri) => publishOne(uri));
   const listen = (listener: (event: ServerEvent) => void) => {
+    publishOne = (uri) => listener({ kind: 'resource_updated', uri });
     const check = async () => {
       const isValid = await credential.isValid();
       if (!isValid) end();
@@ -72,7 +79,7 @@ export function createFeedBus(
       end();
     };
     const publish = async (uris: readonly string[]) => {
-      if (await check()) for (const uri of uris) listener({ kind: 'resource_updated', uri });
+      if (await check()) updates.add(uris);
     };
     const credential = watchCredential(deps, caller, () => void check().catch(onError));
     const stops = [...runs].map(([id, uris]) =>
@@ -85,5 +92,8 @@ export function createFeedBus(
       for (const stop of stops) stop();
     };
   };
-  return { publish: () => {}, subscribe: listen };
+  return {
+    bus: { publish: () => {}, subscribe: listen },
+    follow: (response) => updates.follow(response),
+  };
 }
