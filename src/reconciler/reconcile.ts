@@ -72,6 +72,10 @@ const CALLBACK_MS = 60_000;
 /** Time in which a workflow ends after it has recorded the end of its run, in milliseconds. */
 const WORKFLOW_END_MS = 60_000;
 const BATCH = 500;
+/** Runs that one statement removes, with all their events. */
+const REMOVAL_BATCH = 100;
+/** Time for the removal of runs in one turn, in milliseconds. */
+const REMOVAL_MS = 10_000;
 /** Ids of open runs that one statement reads. */
 const SWEEP_BATCH = 5_000;
 /** Runs that are started or compared with Temporal at once. */
@@ -211,10 +215,16 @@ function idOf({ id }: { id: string }): string {
   return id;
 }
 
-/** Removes ended runs past their retention, in short batches. */
-export async function removeExpired(dependencies: Dependencies): Promise<void> {
-  const before = new Date(dependencies.clock().getTime() - dependencies.runsKeptDays * DAY_MS);
-  while ((await removeOldRuns(dependencies.database, before, BATCH)) === BATCH);
+/**
+ * Removes ended runs past their retention, in short batches. If there are many, a later turn continues, since the other
+ * slow parts wait.
+ */
+export async function removeExpired({ database, clock, runsKeptDays }: Dependencies): Promise<void> {
+  const begun = clock().getTime();
+  const before = new Date(begun - runsKeptDays * DAY_MS);
+  while ((await removeOldRuns(database, before, REMOVAL_BATCH)) === REMOVAL_BATCH) {
+    if (clock().getTime() - begun > REMOVAL_MS) return;
+  }
 }
 
 async function reconcileRun(dependencies: Dependencies, id: string): Promise<void> {
