@@ -174,8 +174,7 @@ export async function startUnsentCallbacks(dependencies: Dependencies): Promise<
   await forEachRow(await listRunsAwaitingCallback(database, before, BATCH), String, async (id) => {
     const { kind } = await engine.stateOf(id);
     if (kind !== 'closed' && kind !== 'absent') return;
-    await engine.startCallback(id);
-    dependencies.onAction?.('callback_started');
+    if (await engine.startCallback(id)) dependencies.onAction?.('callback_started');
   });
 }
 

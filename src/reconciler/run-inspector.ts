@@ -9,6 +9,7 @@ import {
   callbackWorkflowId,
   cancelSignal,
   enginePausedSignal,
+  SEND_CALLBACK_ACTIVITY,
   TASK_CALLBACK_WORKFLOW,
   TASK_RUN_WORKFLOW,
   taskQueues,
@@ -129,14 +130,14 @@ export function createRunInspector({
     },
 
     /**
-     * Signals a cancel to a workflow that waits. Returns false if it has ended, is paused in the Web UI, or has a task
-     * already, for example an earlier signal.
+     * Signals a cancel to a workflow that waits. Returns false if it has ended, is paused in the Web UI, is sending its
+     * callback, or has a task already, for example an earlier signal.
      */
     async cancelWaiting(executionId: string, request: ControlRequest): Promise<boolean> {
       const handle = client.workflow.getHandle(executionId);
       try {
         const { status, raw } = await within(() => handle.describe());
-        if (status.name !== 'RUNNING' || raw.pendingWorkflowTask) return false;
+        if (status.name !== 'RUNNING' || raw.pendingWorkflowTask || isCallingBack(raw)) return false;
         await within(() => handle.signal(cancelSignal, request));
         return true;
       } catch (error) {
@@ -172,23 +173,34 @@ export function createRunInspector({
       return true;
     },
 
-    /** Starts the separate workflow that sends the callback of a run. Does nothing if it was started before. */
-    async startCallback(executionId: string): Promise<void> {
+    /** Starts the separate workflow that sends the callback of a run. Returns false if it is running. */
+    async startCallback(executionId: string): Promise<boolean> {
       try {
         await within(() =>
           client.workflow.start(TASK_CALLBACK_WORKFLOW, {
             workflowId: callbackWorkflowId(executionId),
             taskQueue: queues.runs,
             args: [{ executionId }],
-            workflowIdReusePolicy: 'REJECT_DUPLICATE',
+            // The row decides whether an attempt is made. If the callback is still pending, the workflow was terminated, or
+            // the database was restored.
+            workflowIdReusePolicy: 'ALLOW_DUPLICATE',
           }),
         );
+        return true;
       } catch (error) {
-        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+        throw error;
       }
     },
   };
 }
+
+/** Returns whether a workflow is sending a callback. It then knows that its run has ended. */
+function isCallingBack({ pendingActivities }: { pendingActivities?: PendingActivity[] | null }): boolean {
+  return pendingActivities?.some(({ activityType }) => activityType?.name === SEND_CALLBACK_ACTIVITY) ?? false;
+}
+
+type PendingActivity = { activityType?: { name?: string | null } | null };
 
 type PauseInfo = {
   identity?: string | null;

@@ -71,6 +71,9 @@ export const SEARCH_ATTRIBUTES = [
   stateAttribute,
 ].map(({ name }) => name);
 
+/** The name of the activity that makes the attempts of a callback. */
+export const SEND_CALLBACK_ACTIVITY = 'sendCallback';
+
 /** Returns the workflow id of a callback that the run's own workflow cannot send. */
 export function callbackWorkflowId(executionId: string): string {
   return `${executionId}:callback`;

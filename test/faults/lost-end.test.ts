@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
+import { giveUpCallback } from '../../src/database/tasks/callbacks.ts';
 import { recordChange } from '../../src/database/tasks/feed.ts';
 import { viewOfRow } from '../../src/database/tasks/run-views.ts';
 import { applyEngineEnd } from '../../src/domain/tasks/engine-changes.ts';
-import { sweep } from '../../src/reconciler/reconcile.ts';
+import { startUnsentCallbacks, sweep } from '../../src/reconciler/reconcile.ts';
 import { createRunInspector } from '../../src/reconciler/run-inspector.ts';
 import { runToStart } from '../../src/temporal/task-control.ts';
+import { callbackWorkflowId } from '../../src/temporal/task-messages.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useRuns } from '../support/runs.ts';
@@ -47,5 +49,45 @@ describe('a run whose worker died after it recorded the end', () => {
     });
     await receiver.receives(1);
     assert.equal((await runs.row(id)).callback_status, 'delivered');
+  });
+
+  it('is called back although the workflow of its callback was terminated', async () => {
+    const id = await runs.store({ rehearsal: { steps: 1 }, callbackUrl: receiver.url });
+    const row = await runs.row(id);
+    const end = { state: 'failed', code: 'engine_timed_out', message: 'it timed out' } as const;
+    const change = applyEngineEnd(viewOfRow(row), row.created_at, end, new Date());
+    await recordChange(runs.database, { executionId: id, ...change });
+    const log = pino({ level: 'silent' });
+    const engine = createRunInspector({ client: runs.client, taskQueue: runs.configuration.taskQueue, log });
+    await runs.restartWorker(async () => {
+      assert.equal(await engine.startCallback(id), true);
+      assert.equal(await engine.startCallback(id), false, 'it is running');
+      await runs.client.workflow.getHandle(callbackWorkflowId(id)).terminate();
+    });
+    const { database, control } = runs;
+    const clock = () => new Date(Date.now() + 2 * 60_000);
+    await startUnsentCallbacks({ database, control, engine, log, clock, runsKeptDays: 1 });
+    await receiver.receives(1);
+    await runs.becomes('the callback is delivered', id, (one) => one.callback_status === 'delivered');
+  });
+});
+
+describe('a run that has ended and waits for the receiver of its callback', () => {
+  const runs = useRuns();
+  const receiver = useCallbackReceiver('each test');
+
+  it('is not signalled', async () => {
+    receiver.hanging();
+    const id = await runs.submit({ rehearsal: { steps: 1 }, callbackUrl: receiver.url });
+    await receiver.receives(1);
+    const handle = runs.client.workflow.getHandle(id);
+    await eventually('the workflow sends the callback', async () => {
+      const { raw } = await handle.describe();
+      return raw.pendingActivities?.length === 1 && !raw.pendingWorkflowTask;
+    });
+    const log = pino({ level: 'silent' });
+    const engine = createRunInspector({ client: runs.client, taskQueue: runs.configuration.taskQueue, log });
+    assert.equal(await engine.cancelWaiting(id, { by: 'system' }), false);
+    await giveUpCallback(runs.database, id, new Date());
   });
 });

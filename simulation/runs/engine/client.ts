@@ -149,7 +149,9 @@ export function createInspector({
     startCallback: (executionId) =>
       request(() => {
         const id = callbackWorkflowId(executionId);
-        if (!server.executions.has(id)) server.open(id, TASK_CALLBACK_WORKFLOW, [{ executionId }]);
+        const isRunning = server.executions.get(id)?.closed === null;
+        if (!isRunning) server.open(id, TASK_CALLBACK_WORKFLOW, [{ executionId }]);
+        return !isRunning;
       }),
   };
 }
