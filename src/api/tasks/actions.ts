@@ -98,7 +98,7 @@ function questionAnswered(open: string | null, named: string | null): string | n
 }
 
 /** Returns what starts the run if its row shows nothing of a workflow: an action may come before the start. */
-async function unstartedOf({ database }: Dependencies, row: TaskRunRow): Promise<RunToStart | null> {
+export async function unstartedOf({ database }: Dependencies, row: TaskRunRow): Promise<RunToStart | null> {
   if (row.last_seq > 0) return null;
   return runToStart(row, (await findPlan(database, row.id)) !== null);
 }

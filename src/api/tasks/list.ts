@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { findActors, readActorLabels } from '../../database/people/actors.ts';
 import { listProjectIds } from '../../database/people/projects.ts';
 import { listRuns, type RunFilter } from '../../database/tasks/task-runs.ts';
@@ -8,7 +7,7 @@ import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type Route } from '../http/route.ts';
 import { presentListed } from './presenter.ts';
-import { listPage, listParameters } from './schema.ts';
+import { listPage, listParameters, type TaskFilter } from './schema.ts';
 
 /** Returns the route that lists, filters and searches tasks (docs/http-api.md). */
 export function listRoute(deps: Dependencies): Route {
@@ -24,7 +23,12 @@ export function listRoute(deps: Dependencies): Route {
     query: listParameters,
     responses: { 200: { description: 'A page of runs', schema: listPage } },
     async handle({ caller, query }) {
-      const { rows, nextCursor } = await listRuns(deps.database, await filterOf(deps, caller, query));
+      const page = {
+        ...(query.cursor ? { cursor: query.cursor } : {}),
+        limit: query.limit ?? DEFAULT_PAGE,
+      };
+      const filter = { ...(await filterOf(deps, caller, query)), ...page };
+      const { rows, nextCursor } = await listRuns(deps.database, filter);
       const labelOf = await readActorLabels(
         deps.database,
         rows.map((row) => row.created_by),
@@ -35,9 +39,15 @@ export function listRoute(deps: Dependencies): Route {
   });
 }
 
-type ListQuery = z.output<typeof listParameters>;
-
-async function filterOf(deps: Dependencies, caller: Caller, query: ListQuery): Promise<RunFilter> {
+/**
+ * Returns the runs that parameters describe.
+ * @throws Problem `project_not_allowed` if the caller has no access to the project
+ */
+export async function filterOf(
+  deps: Dependencies,
+  caller: Caller,
+  query: TaskFilter,
+): Promise<Omit<RunFilter, 'cursor' | 'limit'>> {
   const all =
     caller.kind === 'person' ? await listProjectIds(deps.database, caller.workspaceId) : [caller.projectId];
   if (query.project_id && !all.includes(query.project_id)) {
@@ -53,8 +63,6 @@ async function filterOf(deps: Dependencies, caller: Caller, query: ListQuery): P
     ...(query.needs_me ? { needsPerson: true } : {}),
     ...(query.q ? { search: query.q } : {}),
     metadata: metadataOf(query),
-    ...(query.cursor ? { cursor: query.cursor } : {}),
-    limit: query.limit ?? DEFAULT_PAGE,
   };
 }
 

@@ -26,7 +26,7 @@ import { newSecret } from './submit.ts';
 import { idOfClaim } from '../http/idempotency.ts';
 import { acceptRun, type RunToAccept } from './accept.ts';
 
-type RerunRequest = { id: string; fromStep: string | null; answer: string | null };
+type RerunRequest = { fromStep: string | null; answer: string | null };
 /** The plan of the new run, and the step that it starts from. */
 type Ready = { plan: StoredPlan; rerun_from: string };
 
@@ -39,10 +39,29 @@ type Ready = { plan: StoredPlan; rerun_from: string };
 export async function rerunTask(
   deps: Dependencies,
   caller: Caller,
-  { id, fromStep, answer }: RerunRequest,
+  { id, ...request }: RerunRequest & { id: string },
   claim: Claim | null,
 ): Promise<RouteResponse> {
   const earlier = await openRun(deps, caller, id);
+  const body = await createRerun(deps, caller, { earlier, ...request, secret: newSecret(), claim });
+  return { status: 201, headers: { Location: body.status_url }, body };
+}
+
+/**
+ * Creates a new run from `earlier`. `secret` signs its callbacks.
+ * @throws Problem as {@link rerunTask}
+ */
+export async function createRerun(
+  deps: Dependencies,
+  caller: Caller,
+  {
+    earlier,
+    fromStep,
+    answer,
+    secret,
+    claim,
+  }: RerunRequest & { earlier: TaskRunRow; secret: string; claim: Claim | null },
+) {
   if (!isTerminal(earlier.state)) {
     const detail = `The run is ${earlier.state}. Only a run that has ended can be rerun.`;
     throw new Problem('invalid_state', detail);
@@ -69,14 +88,13 @@ export async function rerunTask(
   const kept = { from: earlier.id, steps: keptSteps(reached, ready.plan?.kept ?? []) };
   try {
     const store = (row: NewRun) => insertRerun(deps.database, row, kept);
-    const taken = await acceptRun(deps, { run, secret: newSecret(), claim, store });
-    const body = {
+    const taken = await acceptRun(deps, { run, secret, claim, store });
+    return {
       ...taken,
       rerun_of: earlier.id,
       rerun_from: ready.rerun_from ?? null,
       callback_url: run.callback_url ?? null,
     };
-    return { status: 201, headers: { Location: taken.status_url }, body };
   } catch (error) {
     // The run was erased during this request.
     if (isForeignKeyMissing(error)) throw notFound('task');

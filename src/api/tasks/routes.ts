@@ -9,6 +9,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { requireCredential } from '../http/credential-watch.ts';
 import { Problem } from '../http/problem.ts';
 import { route, type RouteResponse, type Route } from '../http/route.ts';
+import { bulkRoutes } from './bulk.ts';
 import { eventStream, isFeedOver, respondWithEvents } from './events.ts';
 import { presentAttempt, presentPushAttempt } from './presenter.ts';
 import { listRoute } from './list.ts';
@@ -36,6 +37,7 @@ export function taskRoutes(deps: Dependencies, limits: TaskLimits): Route[] {
     read(deps, limits),
     ...actionRoutes(deps, limits),
     rerun(deps),
+    ...bulkRoutes(deps),
     events(deps, limits),
     callbacks(deps),
     callbackRetry(deps, limits),
@@ -80,7 +82,9 @@ function read(deps: Dependencies, { waits }: TaskLimits): Route {
       Prefer: z
         .string()
         .optional()
-        .describe('`wait=N`: respond when the state or the open question changes, or after N seconds (at most 60)'),
+        .describe(
+          '`wait=N`: respond when the state or the open question changes, or after N seconds (at most 60)',
+        ),
     }),
     responses: { 200: { description: 'The workflow detail', schema: schema.detail } },
     async handle(call) {

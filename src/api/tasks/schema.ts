@@ -175,8 +175,10 @@ const search = text({ least: 1, most: MAX_SEARCH_LENGTH }).transform((given, con
   return z.NEVER;
 });
 
-const knownListParameters = z.strictObject({
-  ...pageParameters,
+const reason = text({ most: MAX_REASON_LENGTH }).optional().describe('Reason shown to people');
+
+/** What filters a list of tasks, by the name of the parameter. */
+const filters = {
   q: search
     .optional()
     .describe(
@@ -196,35 +198,62 @@ const knownListParameters = z.strictObject({
     .describe(
       'Only runs that wait for a person: an agent has asked a question, or the run was escalated and has not been rerun',
     ),
-});
+};
+
 /**
- * In addition to the named parameters, `metadata.<name>=<value>` compares a top-level field of the metadata by its
- * text.
+ * Returns the schema of these parameters, and of `metadata.<name>=<value>`, which compares a top-level field of the metadata
+ * by its text.
  */
-export const listParameters = knownListParameters.catchall(z.string()).superRefine(
-  (query, context) => {
-    let filters = 0;
-    for (const [name, value] of Object.entries(query)) {
-      if (Object.hasOwn(knownListParameters.shape, name)) continue;
-      filters += 1;
-      if (!/^metadata\..+/s.test(name)) {
-        context.addIssue({ code: 'unrecognized_keys', keys: [name], input: query });
-      } else if (!isStorableJson([name, value])) {
-        const message = 'must not contain a NUL character or half of a surrogate pair';
-        context.addIssue({ ...fieldProblem('not_storable', message), path: [name] });
-      } else if (filters === MAX_METADATA_FILTERS + 1) {
-        const message = `must not be given: at most ${MAX_METADATA_FILTERS} fields of the metadata can be filtered by at once`;
-        context.addIssue({ ...fieldProblem('not_allowed', message), path: [name] });
+function withMetadataFilters<Shape extends z.ZodRawShape>(shape: Shape) {
+  const known = z.strictObject(shape);
+  return known.catchall(z.string()).superRefine(
+    (given, context) => {
+      const others = Object.entries(given).filter(([name]) => !Object.hasOwn(shape, name));
+      for (const [index, [name, value]] of others.entries()) {
+        if (!/^metadata\..+/s.test(name)) {
+          context.addIssue({ code: 'unrecognized_keys', keys: [name], input: given });
+        } else if (!isStorableJson([name, value])) {
+          const message = 'must not contain a NUL character or half of a surrogate pair';
+          context.addIssue({ ...fieldProblem('not_storable', message), path: [name] });
+        } else if (index === MAX_METADATA_FILTERS) {
+          const message = `must not be given: at most ${MAX_METADATA_FILTERS} fields of the metadata can be filtered by at once`;
+          context.addIssue({ ...fieldProblem('not_allowed', message), path: [name] });
+        }
       }
-    }
-  },
-  // Also runs if other parameters are wrong, so that all issues are reported at once.
-  { when: () => true },
-);
+    },
+    // Also runs if other parameters are wrong, so that all issues are reported at once.
+    { when: ({ value }) => typeof value === 'object' && value !== null },
+  );
+}
+
+export const listParameters = withMetadataFilters({ ...pageParameters, ...filters });
+
+/** The filters of a list in a body, with the names and values of the parameters. */
+const taskFilter = withMetadataFilters({
+  ...filters,
+  needs_me: z.literal([true, 'true']).optional().describe('Only runs that wait for a person'),
+}).superRefine((given, context) => {
+  if (Object.keys(given).length > 0) return;
+  context.addIssue(fieldProblem('required', 'must contain at least one filter'));
+});
+
+export type TaskFilter = z.output<typeof taskFilter>;
+
+const bulkRequest = z.strictObject({
+  filter: taskFilter.describe(
+    'The filters of `GET /api/v1/tasks` with their values, `metadata.<name>` included. All must match',
+  ),
+  dry_run: z.boolean().default(false).describe('Only returns the number'),
+});
+
+/** The bodies that cancel and rerun all runs that match a filter. */
+export const bulkRerun = bulkRequest.meta({ id: 'BulkRerun' });
+export const bulkCancel = bulkRequest.extend({ reason }).meta({ id: 'BulkCancel' });
+export const bulkResult = z
+  .strictObject({ count: z.int().describe('Number of runs') })
+  .meta({ id: 'BulkResult' });
 
 export const taskParams = z.strictObject({ execution_id: uuid });
-
-const reason = text({ most: MAX_REASON_LENGTH }).optional().describe('Reason shown to people');
 
 /** The optional body of pause and cancel. */
 export const actionRequest = z.strictObject({ reason }).meta({ id: 'RunActionRequest' });

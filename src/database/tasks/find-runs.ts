@@ -82,7 +82,7 @@ async function findEndOfPart(database: Database, indexed: Condition[], size: num
 }
 
 /** Returns ids of runs that meet the conditions, newest first. */
-async function findIds(
+export async function findIds(
   database: Database,
   conditions: Condition[],
   page: { limit: number; offset?: number },

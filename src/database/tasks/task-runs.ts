@@ -13,6 +13,7 @@ import { queryBuilderOf, type Database, type QueryBuilder } from '../database.ts
 import { TaskRun } from './entities.ts';
 import {
   countNewestRuns,
+  findIds,
   findNewestRuns,
   findRunsInParts,
   needsPerson,
@@ -102,6 +103,19 @@ export async function listRuns(
     : await findRunsInParts(database, { indexed, checked }, most);
   const page = rows.slice(0, filter.limit);
   return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : readTo };
+}
+
+/** Returns the ids of the newest `most` runs that match a filter, newest first. */
+export async function listRunIds(
+  database: Database,
+  filter: Omit<RunFilter, 'cursor' | 'limit'>,
+  most: number,
+): Promise<string[]> {
+  if (filter.projectIds.length === 0) return [];
+  const search = filter.search ? await searchConditions(database, filter.search, filter.projectIds) : null;
+  const conditions = [...indexedConditions(filter), ...checkedConditions(filter)];
+  if (search) conditions.push(...search.indexed, ...search.checked);
+  return await findIds(database, conditions, { limit: most });
 }
 
 /** Filter of all pages, without a search. */

@@ -95,6 +95,8 @@ export const MAX_METADATA_FILTERS = 20;
 export const MAX_INDEXED_RUNS = 10_000;
 /** Runs that are checked for a page of a list with filters, and for the `totalSize` of `ListTasks`. */
 export const MAX_CHECKED_RUNS = 20_000;
+/** Runs that one request can cancel or rerun by a filter. */
+export const MAX_BULK_RUNS = 1_000;
 /** Hours of a webhook's statistics. */
 export const MAX_STATISTICS_HOURS = 168;
 /** Length of the id of the object of an event, in characters. */
