@@ -1,17 +1,36 @@
 import { createMcpHandler, ProtocolError } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
+import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
-import { createMcpServer, createSurface } from './server.ts';
+import { createMcpServer, createSurface, type Surface } from './server.ts';
 import type { McpRequest } from './mcp-request.ts';
+import { withTasks } from './task-notifications.ts';
+import type { McpTask } from './task-states.ts';
+import { callsByName, clientCapabilitiesIn, readTask } from './tasks-extension.ts';
 import { checkAccess, createFeed, subscriptionIn, type FeedDependencies } from './subscriptions.ts';
 
 /** Responds to a request. `value` is its parsed body; undefined if it is not JSON. */
 export type Exchange = (mcpRequest: McpRequest, request: Request, value: unknown) => Promise<Response>;
 
+/** Returns a function that reads the tasks of a subscription, for the client that has sent `message`. */
+function tasksOf({ tools }: Surface, mcpRequest: McpRequest, message: unknown) {
+  const call = callsByName(tools, mcpRequest);
+  const { params } = message as { params: { _meta?: unknown } };
+  const capabilities = clientCapabilitiesIn(params._meta);
+  return async (id: string): Promise<McpTask | null> => {
+    try {
+      return await readTask(call, id, capabilities);
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'not_found') return null;
+      throw error;
+    }
+  };
+}
+
 /** Creates the exchange of all clients, with the schemas of all tools. */
 export function createExchange(routes: readonly Route[], log: Logger, feeds: FeedDependencies): Exchange {
   const surface = createSurface(routes);
-  const readTask = surface.routes.get('readTask') as Route;
+  const readTaskRoute = surface.routes.get('readTask') as Route;
 
   return async (mcpRequest, request, value) => {
     const onerror = (error: Error) =>
@@ -23,12 +42,13 @@ export function createExchange(routes: readonly Route[], log: Logger, feeds: Fee
       const subscription = subscriptionIn(value);
       if (subscription === null) return await create({}).fetch(request, given);
       mcpRequest.charge(subscription.runs.size);
-      await checkAccess(subscription, readTask, mcpRequest);
+      await checkAccess(subscription, readTaskRoute, mcpRequest);
       const end = () => void handler.close().catch(onerror);
       const feed = createFeed(feeds, subscription, mcpRequest, end);
       const handler = create({ bus: feed.bus });
       mcpRequest.signal.addEventListener('abort', end, { once: true });
-      return feed.follow(await handler.fetch(request, given));
+      const response = await handler.fetch(request, { parsedBody: subscription.message });
+      return withTasks(feed.follow(response), subscription, tasksOf(surface, mcpRequest, value));
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       const { code, message, data } = error;

@@ -73,6 +73,11 @@ export function serveResources(
   });
 }
 
+/** Returns the URI of the resource of a task. */
+export function uriOfTask(id: string): string {
+  return `baton://tasks/${encodeURIComponent(id)}`;
+}
+
 /** Returns the id of the run that a resource belongs to. @throws ResourceNotFoundError */
 export function runOf(uri: string): string {
   const template = TEMPLATES.find((one) => one.uri.test(uri));

@@ -10,9 +10,10 @@ import type { Dependencies } from '../dependencies.ts';
 import { watchCredential } from '../http/credential-watch.ts';
 import type { Route } from '../http/route.ts';
 import { protocolErrorOf } from './protocol-errors.ts';
-import { runOf } from './resources.ts';
+import { runOf, uriOfTask } from './resources.ts';
 import type { McpRequest } from './mcp-request.ts';
 import { PacedUpdates } from './paced-updates.ts';
+import { clientCapabilitiesIn, requireExtension } from './tasks-extension.ts';
 
 export type FeedDependencies = Pick<Dependencies, 'notifications' | 'database' | 'clock'>;
 
@@ -20,30 +21,55 @@ export type FeedDependencies = Pick<Dependencies, 'notifications' | 'database' |
 const CHECK_MS = 15_000;
 
 /** A request for notifications (MCP 2026-07-28, `subscriptions/listen`). Its other fields are validated later. */
-const listenRequest = z.object({
+const listenRequest = z.looseObject({
   method: z.literal('subscriptions/listen'),
   id: z.union([z.string(), z.number()]),
-  params: z.object({ notifications: z.object({ resourceSubscriptions: z.array(z.string()) }) }),
+  params: z.looseObject({
+    notifications: z.looseObject({
+      resourceSubscriptions: z.array(z.string()).default([]),
+      taskIds: z.unknown(),
+    }),
+  }),
 });
 
-/** The id of a request for notifications, and the runs of its resources with their URIs. */
-export type Subscription = { id: string | number; runs: ReadonlyMap<string, readonly string[]> };
+const listOfIds = z.array(z.string());
+
+/** A request for notifications. */
+export type Subscription = {
+  /** The URIs of resources, by their runs. The resource of a task is among them. */
+  runs: ReadonlyMap<string, readonly string[]>;
+  /** The URIs that the client has named. */
+  named: ReadonlySet<string>;
+  /** The ids of tasks of the Tasks extension, by the URIs of their resources. */
+  tasks: ReadonlyMap<string, string>;
+  /** The request with the resources of the tasks among its own. The SDK does not know the tasks. */
+  message: unknown;
+};
 
 /** Returns the subscription that a message asks for; null if it asks for none. @throws ProtocolError */
 export function subscriptionIn(message: unknown): Subscription | null {
   const { data } = listenRequest.safeParse(message);
   if (!data) return null;
-  const uris = [...new Set(data.params.notifications.resourceSubscriptions)];
+  const { resourceSubscriptions, taskIds: givenIds = [], ...others } = data.params.notifications;
+  const { data: taskIds } = listOfIds.safeParse(givenIds);
+  if (!taskIds) throw new ProtocolError(ProtocolErrorCode.InvalidParams, '`taskIds` must be a list of ids.');
+  if (taskIds.length > 0) requireExtension(clientCapabilitiesIn(data.params['_meta']));
+  const named = new Set(resourceSubscriptions);
+  const tasks = new Map(taskIds.map((id) => [uriOfTask(id), id]));
+  const uris = [...new Set([...named, ...tasks.keys()])];
+  if (uris.length === 0) return null;
   if (uris.length > MAX_SUBSCRIBED_RESOURCES) {
-    const text = `Too many subscriptions: a request can name ${MAX_SUBSCRIBED_RESOURCES} resources.`;
+    const text = `Too many subscriptions: a request can name ${MAX_SUBSCRIBED_RESOURCES} resources and tasks.`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, text);
   }
-  return { id: data.id, runs: Map.groupBy(uris, runOf) };
+  const notifications = { ...others, resourceSubscriptions: uris };
+  const runs = Map.groupBy(uris, runOf);
+  return { runs, named, tasks, message: { ...data, params: { ...data.params, notifications } } };
 }
 
 /** Checks that the caller can read all resources. @throws ProtocolError */
 export async function checkAccess(
-  { runs }: Subscription,
+  { runs }: Pick<Subscription, 'runs'>,
   readTask: Route,
   mcpRequest: McpRequest,
 ): Promise<void> {
@@ -61,7 +87,7 @@ export type Feed = { bus: ServerEventBus; follow(response: Response): Response }
 /** Creates the feed of one subscription. `end` ends it when the credential does. */
 export function createFeed(
   deps: FeedDependencies,
-  { runs }: Subscription,
+  { runs }: Pick<Subscription, 'runs'>,
   { caller, log, requestId }: Pick<McpRequest, 'caller' | 'log' | 'requestId'>,
   end: () => void,
 ): Feed {

@@ -44,18 +44,18 @@ export function callsByName(tools: readonly ServedTool[], mcpRequest: McpRequest
 /** Registers the methods of the extension. */
 export function serveTasks(server: Server, mcpRequest: McpRequest, call: CallByName): void {
   server.setRequestHandler('tasks/get', { params: taskParams }, async ({ taskId }, context) => {
-    requireExtension(context);
-    return await answered(mcpRequest, context, () => readTask(call, taskId, context));
+    requireExtension(capabilitiesOf(context));
+    return await answered(mcpRequest, context, () => readTask(call, taskId, capabilitiesOf(context)));
   });
   server.setRequestHandler('tasks/cancel', { params: taskParams }, async ({ taskId }, context) => {
-    requireExtension(context);
+    requireExtension(capabilitiesOf(context));
     return await answered(mcpRequest, context, async () => {
       await call('cancel_task', { execution_id: taskId }).catch(ignoreEnded);
       return {};
     });
   });
   server.setRequestHandler('tasks/update', { params: taskParams }, async ({ taskId }, context) => {
-    requireExtension(context);
+    requireExtension(capabilitiesOf(context));
     // The SDK takes the responses out of the parameters.
     const responses = context.mcpReq.inputResponses;
     if (!responses) throw invalid('`inputResponses` is required.');
@@ -80,16 +80,23 @@ export async function asTask(
   { mcpRequest, call, context }: { mcpRequest: McpRequest; call: CallByName; context: ServerContext },
 ): Promise<CallToolResult> {
   const isTask =
-    STARTS_RUN.has(name) && hasExtension(context) && mcpRequest.caller.scopes.includes('tasks:read');
+    STARTS_RUN.has(name) &&
+    hasExtension(capabilitiesOf(context)) &&
+    mcpRequest.caller.scopes.includes('tasks:read');
   if (!isTask) return result;
   const { execution_id: taskId } = content.data as { execution_id: string };
-  const { result: _, inputRequests: __, ...task } = await readTask(call, taskId, context);
+  const { result: _, inputRequests: __, ...task } = await readTask(call, taskId, capabilitiesOf(context));
   return { ...task, resultType: 'task', content: result.content };
 }
 
-async function readTask(call: CallByName, taskId: string, context: ServerContext): Promise<McpTask> {
+/** Returns a run as a task, for a client with these capabilities. */
+export async function readTask(
+  call: CallByName,
+  taskId: string,
+  { elicitation }: ClientCapabilities,
+): Promise<McpTask> {
   const content = await call('get_task', { execution_id: taskId });
-  return taskOf(content, { canAnswer: capabilitiesOf(context).elicitation !== undefined });
+  return taskOf(content, { canAnswer: elicitation !== undefined });
 }
 
 /** Sends the answer to the open question. Answers to other questions are ignored, and so is a form that was closed. */
@@ -118,16 +125,22 @@ function ignoreEnded(error: unknown): void {
 }
 
 function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
-  const envelope: { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } = mcpReq.envelope ?? {};
-  return envelope[CLIENT_CAPABILITIES_META_KEY] ?? {};
+  return clientCapabilitiesIn(mcpReq.envelope);
 }
 
-function hasExtension(context: ServerContext): boolean {
-  return capabilitiesOf(context).extensions?.[TASKS_EXTENSION] !== undefined;
+/** Returns the capabilities that the client has declared in the `_meta` of a message. */
+export function clientCapabilitiesIn(meta: unknown): ClientCapabilities {
+  const declared = (meta ?? {}) as { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities };
+  return declared[CLIENT_CAPABILITIES_META_KEY] ?? {};
 }
 
-function requireExtension(context: ServerContext): void {
-  if (hasExtension(context)) return;
+function hasExtension(capabilities: ClientCapabilities): boolean {
+  return capabilities.extensions?.[TASKS_EXTENSION] !== undefined;
+}
+
+/** @throws MissingRequiredClientCapabilityError */
+export function requireExtension(capabilities: ClientCapabilities): void {
+  if (hasExtension(capabilities)) return;
   throw new MissingRequiredClientCapabilityError({
     requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
   });

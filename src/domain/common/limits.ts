@@ -240,7 +240,7 @@ export const MAX_EVENT_STREAMS_OF_OWNER = 2_000;
 /** Responses that a credential has requested and not received, in bytes, in each process. Responses below 64 KiB do not count. */
 export const MAX_PENDING_RESPONSE_BYTES = 67_108_864;
 
-/** Resources in one subscription over the Model Context Protocol. */
+/** Resources and tasks in one subscription over the Model Context Protocol. */
 export const MAX_SUBSCRIBED_RESOURCES = 100;
 /** Waiting requests (`Prefer: wait`, A2A's `SendMessage`) of one credential, and of all tokens of a key or person, in each process. */
 export const MAX_WAITING_REQUESTS = 1_000;
