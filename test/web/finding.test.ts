@@ -205,4 +205,42 @@ describe('the screens', () => {
     await page.keyboard.press('Escape');
     await lists('Bulk ended', 'Bulk asking', 'Bulk active', 'Bulk ended');
   });
+
+  it('cancel and rerun all runs that match the filters, after their numbers are shown', async () => {
+    const ended = await submit('Every ended', {});
+    const active = [
+      await submit('Every first', { step_ms: 60_000 }),
+      await submit('Every second', { step_ms: 60_000 }),
+    ];
+    await world.reaches(ended, 'completed');
+    for (const id of active) await world.reaches(id, 'executing');
+    await at.go('/orchestration?text=every');
+    await page.getByLabel('Select Every ended').check();
+    const bar = page.getByRole('region', { name: 'Selected runs' });
+    const dialog = page.getByRole('dialog', { name: 'All runs that match the filters' });
+    const ask = async () => {
+      await bar.getByRole('button', { name: 'All that match…' }).click();
+      await dialog.getByText('2 active runs can be cancelled, 1 ended run can be rerun.').waitFor();
+    };
+    await ask();
+    await assertAccessible(page, 'all runs that match');
+    await assertFitsPhone(page);
+    await picture(page, 'runs-matching');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await ask();
+    await dialog.getByRole('button', { name: 'Rerun 1 run' }).click();
+    await page
+      .getByRole('dialog', { name: '1 run started' })
+      .getByRole('button', { name: 'Close' })
+      .last()
+      .click();
+    await lists('Every ended', 'Every second', 'Every first', 'Every ended');
+    const { json: newest } = await world.send('GET', '/api/v1/tasks?q=every');
+    await world.reaches(newest.data[0].execution_id, 'completed');
+    await bar.getByRole('button', { name: 'All that match…' }).click();
+    await dialog.getByRole('button', { name: 'Cancel 2 runs' }).click();
+    await page.getByRole('dialog', { name: '2 runs cancelled' }).waitFor();
+    for (const id of active) await world.reaches(id, 'cancelled');
+  });
 });

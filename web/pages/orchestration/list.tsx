@@ -82,7 +82,7 @@ export function RunList() {
         <SelectableRuns
           rows={rows}
           openId={search.run}
-          filters={JSON.stringify(filtersOf(search))}
+          filters={filtersOf(search)}
           empty={<NoRuns isFiltered={hasFilters(search)} submit={submit} />}
         />
       )}

@@ -1,18 +1,22 @@
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { useSession } from '../../api/session.ts';
 import { applicableTo, type BulkAction } from './bulk.ts';
+import { hasFilters, type ListFilters } from './list-search.ts';
 import type { ListedRun } from './queries.ts';
 import { RunTable } from './run-table.tsx';
 import { SelectionBar } from './selection-bar.tsx';
 import { useSelection } from './use-selection.ts';
 
+const MatchingDialog = lazy(async () => ({
+  default: (await import('./matching-dialog.tsx')).MatchingDialog,
+}));
 const BulkDialog = lazy(async () => ({ default: (await import('./bulk-dialog.tsx')).BulkDialog }));
 
 type SelectableProps = {
   rows: readonly ListedRun[];
   openId: string | undefined;
-  /** Identifies the filters. The selection ends with them. */
-  filters: string;
+  /** The selection ends when they change. */
+  filters: ListFilters;
   /** Shown without rows. */
   empty: ReactNode;
 };
@@ -23,8 +27,9 @@ type Bulk = { action: BulkAction; runs: readonly ListedRun[]; others: number };
 /** The table of runs, with what can be done with those that are selected. */
 export function SelectableRuns({ rows, openId, filters, empty }: SelectableProps) {
   const { hasScope } = useSession();
-  const selection = useSelection(filters);
+  const selection = useSelection(JSON.stringify(filters));
   const [bulk, setBulk] = useState<Bulk | null>(null);
+  const [isForAll, setIsForAll] = useState(false);
   // Nothing happens to runs that are not listed any more.
   const selected = rows.filter((run) => selection.ids.has(run.execution_id));
   return (
@@ -33,6 +38,7 @@ export function SelectableRuns({ rows, openId, filters, empty }: SelectableProps
         <SelectionBar
           selected={selected}
           onAsk={(action) => setBulk(bulkOf(action, selected))}
+          onAskForAll={hasFilters(filters) ? () => setIsForAll(true) : null}
           onClear={selection.clear}
         />
       ) : null}
@@ -42,6 +48,7 @@ export function SelectableRuns({ rows, openId, filters, empty }: SelectableProps
         <RunTable rows={rows} openId={openId} selection={hasScope('tasks:write') ? selection : null} />
       )}
       <Suspense>
+        {isForAll ? <MatchingDialog filters={filters} onClose={() => setIsForAll(false)} /> : null}
         {bulk ? (
           <BulkDialog
             {...bulk}

@@ -5,11 +5,13 @@ import type { ListedRun } from './queries.ts';
 type BarProps = {
   selected: readonly ListedRun[];
   onAsk: (action: BulkAction) => void;
+  /** Asks about all runs that match the filters; null without filters. */
+  onAskForAll: (() => void) | null;
   onClear: () => void;
 };
 
 /** What can be done with the selected runs, with the number that it is possible for. */
-export function SelectionBar({ selected, onAsk, onClear }: BarProps) {
+export function SelectionBar({ selected, onAsk, onAskForAll, onClear }: BarProps) {
   const button = (action: BulkAction, label: string) => {
     const count = applicableTo(action, selected).length;
     return (
@@ -25,6 +27,11 @@ export function SelectionBar({ selected, onAsk, onClear }: BarProps) {
       </Text>
       {button('cancel', 'Cancel')}
       {button('rerun', 'Rerun')}
+      {onAskForAll ? (
+        <Button variant="default" size="xs" onClick={onAskForAll}>
+          All that match…
+        </Button>
+      ) : null}
       <Button variant="subtle" size="xs" onClick={onClear}>
         Clear selection
       </Button>
