@@ -3,6 +3,7 @@ import {
   countAttemptsAtRequest,
   isSettled,
   isStillDue,
+  isTestSettled,
   type PlannedFor,
 } from '../../src/domain/webhooks/attempt-conditions.ts';
 import { DELIVERY_STATUSES } from '../../src/domain/webhooks/delivery.ts';
@@ -48,5 +49,17 @@ describe('an attempt outside the schedule', () => {
     const requestedAt = Date.parse('2026-01-31T11:59:00.000Z');
     assert.equal(countAttemptsAtRequest(3, new Date(requestedAt), token), 3);
     assert.equal(countAttemptsAtRequest(3, new Date(requestedAt + 1), token), 2, 'one was recorded since');
+  });
+});
+
+describe('the attempt of a test', () => {
+  it('is settled if the test was cancelled', () => {
+    assert.equal(isTestSettled({ status: 'cancelled', attempts_count: 0 }), true);
+  });
+
+  it('is settled once it is recorded, also if it failed', () => {
+    assert.equal(isTestSettled({ status: 'pending', attempts_count: 0 }), false);
+    assert.equal(isTestSettled({ status: 'succeeded', attempts_count: 1 }), true);
+    assert.equal(isTestSettled({ status: 'failed', attempts_count: 1 }), true);
   });
 });

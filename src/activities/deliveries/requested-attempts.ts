@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import type { DeliveryToSend } from '../../database/webhooks/dispatch.ts';
-import { isSettled, type DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
+import { isSettled, isTestSettled, type DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 import type { AttemptTrigger } from '../../domain/webhooks/delivery.ts';
 import type { Attempt } from './attempts.ts';
 import { PAYLOAD_DELETED, selectSendable } from './sendable-deliveries.ts';
@@ -15,13 +15,14 @@ type Request = { trigger: AttemptTrigger; token: string; attempts: number; isOld
 /** Creates the function that makes attempts outside the schedule. */
 export function createRequestedAttempts({ store, attempt }: { store: DeliveryStore; attempt: Attempt }) {
   /**
-   * Makes a manual attempt or a test, unless the delivery has been cancelled, or has succeeded since the request. If a
-   * manual attempt cannot be made, the reason of the delivery says why. Returns whether it is settled; false if no place
-   * was free.
+   * Makes a manual attempt or a test, unless the delivery has been cancelled, has succeeded since the request, or is a test
+   * whose attempt is recorded. If a manual attempt cannot be made, the reason of the delivery says why. Returns whether it
+   * is settled; false if no place was free.
    */
   return async (delivery: DeliveryToSend, request: Request, now: () => Date): Promise<boolean> => {
     const { trigger, token, attempts, isOld } = request;
-    const isWanted = (current: DeliveryProgress) => !isSettled(current, attempts);
+    const isWanted = (current: DeliveryProgress) =>
+      trigger === 'test' ? !isTestSettled(current) : !isSettled(current, attempts);
     if (!isWanted(delivery)) return true;
     const [one] = await selectSendable(store, [delivery], now());
     if (one) {

@@ -48,8 +48,9 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
 
     /**
      * Makes one attempt outside the schedule: a test, a scheduled retry, or a manual retry of a previous version. Skips a
-     * delivery that has been cancelled, or has succeeded since the attempt was requested, and a scheduled retry that was
-     * cancelled or replaced. If a manual attempt cannot be made, the reason of the delivery says why.
+     * delivery that has been cancelled, or has succeeded since the attempt was requested, a scheduled retry that was
+     * cancelled or replaced, and an attempt that is recorded already. If a manual attempt cannot be made, the reason of the
+     * delivery says why.
      * @throws ApplicationFailure of type `NoFreePlace` with the wait before the next try
      */
     async attemptOnce(input: AttemptInput): Promise<void> {

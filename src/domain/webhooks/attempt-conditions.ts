@@ -47,3 +47,14 @@ export function isSettled(
 ): boolean {
   return status === 'cancelled' || (status === 'succeeded' && attempts > attemptsAtRequest);
 }
+
+/**
+ * Returns whether the attempt of a test is settled without being made: the test was cancelled, or its attempt is recorded,
+ * whatever its result. A test has one attempt.
+ */
+export function isTestSettled({
+  status,
+  attempts_count: attempts,
+}: Pick<DeliveryProgress, 'status' | 'attempts_count'>): boolean {
+  return status === 'cancelled' || attempts > 0;
+}
