@@ -9,6 +9,7 @@ import {
   startUnstartedGroups,
   startUnstartedRetries,
   type DeliveryDependencies,
+  type OverduePositions,
 } from '../src/reconciler/forgotten-deliveries.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Clock, Process } from './world/clock.ts';
@@ -20,7 +21,9 @@ export type Parts<Dependencies> = Record<
 >;
 
 /** The parts for deliveries. */
-export const DELIVERY_PARTS: Parts<DeliveryDependencies & { engine: Pick<Engine, 'hasOpenDispatch'> }> = {
+export const DELIVERY_PARTS: Parts<
+  DeliveryDependencies & { engine: Pick<Engine, 'hasOpenDispatch'>; positions: OverduePositions }
+> = {
   everyTurn: [startUnstartedGroups, startUnstartedRetries],
   everySweep: [
     regroupStuckEvents,

@@ -87,6 +87,7 @@ function createWorld(story: Story, clock: Clock, { trace, report, newId }: Journ
     clock: () => new Date(),
     log: SILENT,
     engine,
+    positions: { deliveries: null, retries: null },
   });
   for (let count = 0; count < story.workers; count += 1) addWorker();
 

@@ -1,6 +1,6 @@
 import type { DeliveryToSend } from '../../src/database/webhooks/dispatch.ts';
 import { NEW, putAside } from './results.ts';
-import { compare, deliveriesWhere, waits, type DeliveryRow, type Steps, type Tables } from './tables.ts';
+import { compare, deliveriesWhere, pageOf, waits, type DeliveryRow, type Steps, type Tables } from './tables.ts';
 
 type DeliverySteps = Pick<
   Steps,
@@ -83,14 +83,13 @@ export function createDeliverySteps(tables: Tables): DeliverySteps {
       if (row?.status === 'retrying' && row.generation === generation) row.retry_started = true;
     },
 
-    listOverdueDeliveries(before, limit) {
-      return deliveriesWhere(
+    listOverdueDeliveries(before, page) {
+      const overdue = deliveriesWhere(
         tables,
         (row) => row.status === 'retrying' && row.retry_started && dueOf(row) < before,
-      )
-        .toSorted((one, other) => dueOf(one).getTime() - dueOf(other).getTime())
-        .slice(0, limit)
-        .map(({ id, generation }) => ({ id, generation }));
+      );
+      const positions = overdue.map((row) => ({ id: row.id, generation: row.generation, due: dueOf(row) }));
+      return pageOf(positions, (row) => row, page);
     },
 
     listUnstartedRetries(before, limit) {

@@ -1,5 +1,5 @@
 import { UNMADE_RETRY } from '../../src/domain/webhooks/delivery.ts';
-import type { RetryRow, Steps, Tables } from './tables.ts';
+import { pageOf, type RetryRow, type Steps, type Tables } from './tables.ts';
 
 type RetrySteps = Pick<
   Steps,
@@ -43,11 +43,10 @@ export function createRetrySteps(tables: Tables): RetrySteps {
       }
     },
 
-    listOverdueRetries(before, limit) {
-      return overdue(before)
-        .toSorted((one, other) => one.at.getTime() - other.at.getTime())
-        .slice(0, limit)
-        .map(({ delivery_id: deliveryId, token, at, attempts }) => ({ deliveryId, token, at, attempts }));
+    listOverdueRetries(before, page) {
+      return pageOf(overdue(before), ({ at, token }) => ({ due: at, id: token }), page).map(
+        ({ delivery_id: deliveryId, token, at, attempts }) => ({ deliveryId, token, at, attempts }),
+      );
     },
   };
 }

@@ -1,5 +1,10 @@
 import type { DeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
-import type { DeliveryToSend, GroupEvent } from '../../src/database/webhooks/dispatch.ts';
+import type {
+  DeliveryToSend,
+  GroupEvent,
+  OverduePage,
+  OverduePosition,
+} from '../../src/database/webhooks/dispatch.ts';
 import type { WebhookTarget } from '../../src/database/webhooks/webhook-targets.ts';
 import type { AttemptTrigger, DeliveryStatus } from '../../src/domain/webhooks/delivery.ts';
 
@@ -102,6 +107,20 @@ export function deliveriesWhere(
 export function compare<T extends string | number>(one: T, other: T): number {
   if (one === other) return 0;
   return one < other ? -1 : 1;
+}
+
+/** Returns a page of overdue work. */
+export function pageOf<Row>(
+  rows: readonly Row[],
+  positionOf: (row: Row) => OverduePosition,
+  { after, limit }: OverduePage,
+): Row[] {
+  const order = (one: OverduePosition, other: OverduePosition) =>
+    compare(one.due.getTime(), other.due.getTime()) || compare(one.id, other.id);
+  return rows
+    .filter((row) => after === null || order(positionOf(row), after) > 0)
+    .toSorted((one, other) => order(positionOf(one), positionOf(other)))
+    .slice(0, limit);
 }
 
 export function webhookOf({ webhooks }: Tables, id: string): WebhookTarget {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { cancelForgottenTests } from '../database/webhooks/deliveries.ts';
+import type { OverduePosition } from '../database/webhooks/dispatch.ts';
 import type { DeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { listUnmailedOccasions, markMailsStarted } from '../database/people/notices.ts';
 import { TEST_DRAFT_MS } from '../domain/common/limits.ts';
@@ -23,6 +24,10 @@ export type DeliveryDependencies = {
   onAction?: ((action: ReconcilerAction) => void) | undefined;
 };
 
+/** Where the next turn continues to read overdue work; null: with the longest overdue. */
+export type OverduePositions = Record<'deliveries' | 'retries', OverduePosition | null>;
+
+type WithPositions = DeliveryDependencies & { positions: OverduePositions };
 type WithDatabase<Name extends keyof DeliveryDependencies> = Pick<DeliveryDependencies, Name> & {
   database: Database;
 };
@@ -151,9 +156,13 @@ export async function restartEndedRetries({
   clock,
   log,
   onAction,
-}: DeliveryDependencies): Promise<void> {
+  positions,
+}: WithPositions): Promise<void> {
+  const page = { after: positions.deliveries, limit: BATCH };
+  const deliveries = await store.listOverdueDeliveries(before(clock, OVERDUE_MS), page);
+  positions.deliveries = positionAfter(deliveries);
   await forEachRow(
-    await store.listOverdueDeliveries(before(clock, OVERDUE_MS), BATCH),
+    deliveries,
     ({ id }) => id,
     async ({ id, generation }) => {
       if ((await deliveryControl.startOverdueRetries({ deliveryId: id, generation })) === 'known') return;
@@ -170,11 +179,14 @@ export async function startOverdueRetries({
   clock,
   log,
   onAction,
-}: DeliveryDependencies): Promise<void> {
+  positions,
+}: WithPositions): Promise<void> {
   const due = before(clock, OVERDUE_MS);
   await store.markMadeRetries(due);
+  const retries = await store.listOverdueRetries(due, { after: positions.retries, limit: BATCH });
+  positions.retries = positionAfter(retries.map(({ at, token }) => ({ due: at, id: token })));
   await forEachRow(
-    await store.listOverdueRetries(due, BATCH),
+    retries,
     ({ token }) => token,
     async ({ deliveryId, token, attempts }) => {
       const input = { deliveryId, trigger: 'manual', token, attempts, scheduled: true } as const;
@@ -264,6 +276,15 @@ const NOTIFY_INPUT: Readonly<Record<NoticeKind, (id: string, at: string) => Noti
   'task.escalated': (id, at) => ({ executionId: id, escalatedAt: at }),
   'task.asked': (id, at) => ({ executionId: id, askedAt: at }),
 };
+
+/**
+ * Returns where the next turn continues to read: behind a full page, so that work whose workflow is open, and waits for a
+ * worker, does not hide work whose workflow has ended. Otherwise with the longest overdue again.
+ */
+function positionAfter(page: readonly OverduePosition[]): OverduePosition | null {
+  const last = page.length === BATCH ? page.at(-1) : undefined;
+  return last ? { due: last.due, id: last.id } : null;
+}
 
 function before(clock: () => Date, ms: number): Date {
   return new Date(clock().getTime() - ms);

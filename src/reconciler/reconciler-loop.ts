@@ -14,6 +14,7 @@ import {
   startOverdueRetries,
   cancelTestsOfDeadProcesses,
   type DeliveryDependencies,
+  type OverduePositions,
 } from './forgotten-deliveries.ts';
 import {
   recordEnds,
@@ -49,7 +50,8 @@ type ReconcilerDependencies = Dependencies &
     stopMs?: number;
   };
 
-type PartDependencies = ReconcilerDependencies & Pick<DeliveryDependencies, 'store'>;
+type PartDependencies = ReconcilerDependencies &
+  Pick<DeliveryDependencies, 'store'> & { positions: OverduePositions };
 type Part = (dependencies: PartDependencies) => Promise<void>;
 
 /** The parts of each turn. */
@@ -94,7 +96,8 @@ const STOP_MS = 5_000;
  * or its machine hangs for {@link LOCK_EXPIRY_MS}, another process gets the lock.
  */
 export function startReconciler(given: ReconcilerDependencies): Reconciler {
-  const dependencies = { ...given, store: createDeliveryStore(given.database) };
+  const positions = { deliveries: null, retries: null };
+  const dependencies = { ...given, store: createDeliveryStore(given.database), positions };
   const { log, databaseUrl, stopMs = STOP_MS } = dependencies;
   const stopping = new AbortController();
   let lock: PostgresClient | null = null;

@@ -78,6 +78,7 @@ describe('the reconciler', () => {
     deliveryControl: world.control,
     clock: () => new Date(Date.now() + laterMs),
     log: silent,
+    positions: { deliveries: null, retries: null },
   });
   /** Publishes an event whose group no worker claims. */
   const publish = async (): Promise<string> => {

@@ -71,6 +71,7 @@ describe('a scheduled retry', () => {
       },
       clock: () => new Date(),
       log: pino({ level: 'silent' }),
+      positions: { deliveries: null, retries: null },
     });
     return started;
   };
@@ -205,7 +206,7 @@ describe('a scheduled retry', () => {
     await ended(retry.token);
     assert.equal(await attemptsOf(row.id), 2);
     assert.ok(!(await reconcile()).includes(retry.token));
-    const overdue = await listOverdueRetries(world.database, new Date(), 10);
+    const overdue = await listOverdueRetries(world.database, new Date(), { after: null, limit: 10 });
     assert.ok(overdue.every(({ token }) => token !== retry.token));
     assert.notEqual(later.retry.token, input.token);
     assert.equal(await attemptsOf(later.row.id), 1);

@@ -113,7 +113,13 @@ async function readAll({ call, tables, webhookIds }: LedgerPair): Promise<void> 
   await call('findDeliveryIds', [...tables.events.keys()]);
   await call('listTargetsForGroups', groupIds);
   await call('listUnstartedRetries', later, 100_000);
-  await call('listOverdueDeliveries', new Date(Date.now() + 3_600_000), 100_000);
+  const nextDay = new Date(Date.now() + 24 * 3_600_000);
+  await call('listOverdueDeliveries', nextDay, { after: null, limit: 100_000 });
+  const retrying = [...tables.deliveries.values()].filter((row) => row.status === 'retrying');
+  for (const { id, next_attempt_at: due } of retrying)
+    if (due) await call('listOverdueDeliveries', nextDay, { after: { due, id }, limit: 100_000 });
+  for (const { token: id, at: due } of tables.retries.values())
+    await call('listOverdueRetries', nextDay, { after: { due, id }, limit: 100_000 });
   await call('listForgottenBacklogs', later, 100_000);
   await call('listWebhooksWithWaiting', 100_000);
   await call('listWebhooksWithManualRetries', later, 100_000);
@@ -215,7 +221,7 @@ function createActions(pair: LedgerPair): { [Kind in keyof Plans]: (plan: Plans[
       const { id: deliveryId, attempts_count: attempts } = pick(index);
       const at = new Date(Date.now() + (isOverdue ? -3_600_000 : 3_600_000));
       await pair.schedule({ deliveryId, token: randomUUIDv7(), at, attempts });
-      await call('listOverdueRetries', new Date(), 100_000);
+      await call('listOverdueRetries', new Date(), { after: null, limit: 100_000 });
     },
     async requestRetry({ which: index, isKnown }) {
       const { id: deliveryId, webhook_id, attempts_count: attempts } = pick(index);

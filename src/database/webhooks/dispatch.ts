@@ -298,6 +298,12 @@ export async function listUnstartedRetries(
   return rows.map(({ id, generation, next_attempt_at: due }) => ({ id, generation, due: new Date(due) }));
 }
 
+/** A position in a list of overdue work, which is in the order of the due times and then of the ids. */
+export type OverduePosition = { due: Date; id: string };
+
+/** A page of overdue work. `after`: the last one of the previous page; null for the first page. */
+export type OverduePage = { after: OverduePosition | null; limit: number };
+
 /**
  * Returns deliveries whose retry was due before a time, although its workflow was started; the longest overdue first. Either
  * it waits for a worker or a place, or an operator has ended it.
@@ -305,14 +311,15 @@ export async function listUnstartedRetries(
 export async function listOverdueDeliveries(
   database: Database,
   before: Date,
-  limit: number,
-): Promise<{ id: string; generation: number }[]> {
-  const { rows } = await sql<{ id: string; generation: number }>`
-    select id, generation from deliveries
-    where status = 'retrying' and retry_started and next_attempt_at < ${before}::timestamptz
-    order by next_attempt_at limit ${limit}
+  { after, limit }: OverduePage,
+): Promise<{ id: string; generation: number; due: Date }[]> {
+  const rest = after ? sql`and (next_attempt_at, id) > (${after.due}::timestamptz, ${after.id}::uuid)` : sql``;
+  const { rows } = await sql<{ id: string; generation: number; next_attempt_at: string }>`
+    select id, generation, next_attempt_at from deliveries
+    where status = 'retrying' and retry_started and next_attempt_at < ${before}::timestamptz ${rest}
+    order by next_attempt_at, id limit ${limit}
   `.execute(queryBuilderOf(database));
-  return rows;
+  return rows.map(({ id, generation, next_attempt_at: due }) => ({ id, generation, due: new Date(due) }));
 }
 
 /** Returns webhooks whose backlog has a delivery that waits since before a time. */

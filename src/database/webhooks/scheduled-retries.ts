@@ -3,6 +3,7 @@ import { isSettled } from '../../domain/webhooks/attempt-conditions.ts';
 import { UNMADE_RETRY, type DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import { recordAudit, type EntityManager, type NewAuditEntry } from '../people/audit.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
+import type { OverduePage } from './dispatch.ts';
 import { notifyDeliveryChanged } from './watched-webhooks.ts';
 
 /*
@@ -156,15 +157,16 @@ export async function recordUnmadeRetry(
   await notifyDeliveryChanged(database, delivery.webhook_id, delivery.id);
 }
 
-/** Returns retries that were due before a time and have not started. */
+/** Returns retries that were due before a time and have not started, the longest overdue first. */
 export async function listOverdueRetries(
   database: Database,
   before: Date,
-  limit: number,
+  { after, limit }: OverduePage,
 ): Promise<ScheduledRetry[]> {
+  const rest = after ? sql`and (at, token) > (${after.due.toISOString()}::timestamptz, ${after.id}::uuid)` : sql``;
   const { rows } = await sql<RawRetry>`
     select delivery_id, token, at, attempts from scheduled_retries
-    where at < ${before.toISOString()}::timestamptz and ${WAITS} order by at limit ${limit}
+    where at < ${before.toISOString()}::timestamptz and ${WAITS} ${rest} order by at, token limit ${limit}
   `.execute(queryBuilderOf(database));
   return rows.map(({ delivery_id: deliveryId, token, at, attempts }) => ({
     deliveryId,
