@@ -100,7 +100,7 @@ function createPeopleSteps(tables: Tables) {
     scheduleRetry({ deliveryId, token, at, attempts }: ScheduledRetry): void {
       for (const retry of tables.retries.values())
         if (retry.delivery_id === deliveryId && isWaiting(retry)) retry.cancelled_at = tables.now();
-      const unmade = { started_at: null, cancelled_at: null };
+      const unmade = { started_at: null, ended_at: null, cancelled_at: null };
       tables.retries.set(token, { token, delivery_id: deliveryId, at, attempts, ...unmade });
     },
   };

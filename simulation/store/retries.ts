@@ -3,7 +3,11 @@ import { pageOf, type RetryRow, type Steps, type Tables } from './tables.ts';
 
 type RetrySteps = Pick<
   Steps,
-  'startScheduledRetry' | 'recordUnmadeRetry' | 'markMadeRetries' | 'listOverdueRetries'
+  | 'startScheduledRetry'
+  | 'endScheduledRetry'
+  | 'recordUnmadeRetry'
+  | 'markMadeRetries'
+  | 'listOverdueRetries'
 >;
 
 /** How far the clocks of two machines may differ, in milliseconds. */
@@ -12,7 +16,10 @@ const SKEW_MS = 5_000;
 /** Creates the steps of scheduled manual retries. */
 export function createRetrySteps(tables: Tables): RetrySteps {
   const overdue = (before: Date) =>
-    [...tables.retries.values()].filter((retry) => retry.at < before && isWaiting(retry));
+    [...tables.retries.values()].filter(
+      ({ at, ended_at: endedAt, cancelled_at: cancelledAt }) =>
+        at < before && endedAt === null && cancelledAt === null,
+    );
 
   return {
     startScheduledRetry(token) {
@@ -21,6 +28,11 @@ export function createRetrySteps(tables: Tables): RetrySteps {
       if (tables.attempts.some((attempt) => attempt.token === token)) return false;
       retry.started_at ??= tables.now();
       return true;
+    },
+
+    endScheduledRetry(token) {
+      const retry = tables.retries.get(token);
+      if (retry?.cancelled_at === null) retry.ended_at ??= tables.now();
     },
 
     recordUnmadeRetry({ id }, { why, at }) {
@@ -33,13 +45,13 @@ export function createRetrySteps(tables: Tables): RetrySteps {
     },
 
     markMadeRetries(before) {
-      for (const retry of overdue(before)) {
+      for (const retry of overdue(before).filter(isWaiting)) {
         const since = retry.at.getTime() - SKEW_MS;
         const isMade = tables.attempts.some(
           ({ delivery_id: id, trigger, attempted_at: at }) =>
             id === retry.delivery_id && trigger === 'manual' && Date.parse(at) > since,
         );
-        if (isMade) retry.started_at = tables.now();
+        if (isMade) Object.assign(retry, { started_at: tables.now(), ended_at: tables.now() });
       }
     },
 

@@ -50,6 +50,7 @@ export type RetryRow = {
   at: Date;
   attempts: number;
   started_at: Date | null;
+  ended_at: Date | null;
   cancelled_at: Date | null;
 };
 

@@ -43,6 +43,7 @@ describe('overdue retries whose workflow has ended', () => {
       at: dueAt(index),
       attempts: 1,
       started_at: null,
+      ended_at: null,
       cancelled_at: null,
     });
   }

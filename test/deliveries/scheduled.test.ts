@@ -198,6 +198,25 @@ describe('a scheduled retry', () => {
     assert.deepEqual(await cancel(row), { kind: 'started' });
   });
 
+  it('is started again by the reconciler if its workflow was terminated after it had started', async () => {
+    const { row, input } = await scheduled(-61_000);
+    assert.ok(await startScheduledRetry(world.database, input.token));
+    assert.ok((await reconcile()).includes(input.token));
+    await ended(input.token);
+    assert.equal(await attemptsOf(row.id), 2);
+    assert.ok(!(await reconcile()).includes(input.token));
+  });
+
+  it('that could not be made is not started again by the reconciler', async () => {
+    const { row, input } = await scheduled(-61_000);
+    await world.changeWebhook(row.webhook_id, { active: false });
+    await world.control.attempt(input);
+    await ended(input.token);
+    await world.changeWebhook(row.webhook_id, { active: true });
+    assert.ok(!(await reconcile()).includes(input.token));
+    assert.equal(await attemptsOf(row.id), 1);
+  });
+
   it('is started by the reconciler if it is overdue and has no timer', async () => {
     const { row, retry, input } = await scheduled(-61_000);
     const later = await scheduled();

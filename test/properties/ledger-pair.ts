@@ -205,7 +205,7 @@ const COLUMNS = {
     values: ['claimed_by', 'repeats', 'events'],
     times: ['handed_at', 'started_at', 'done_at'],
   },
-  retries: { values: ['delivery_id', 'attempts'], times: ['started_at', 'cancelled_at'] },
+  retries: { values: ['delivery_id', 'attempts'], times: ['started_at', 'ended_at', 'cancelled_at'] },
   manualRetries: { values: ['delivery_id', 'webhook_id', 'attempts'], times: ['ended_at'] },
 } as const satisfies Record<string, Columns>;
 

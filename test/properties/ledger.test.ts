@@ -55,6 +55,7 @@ const ACTIONS = {
   renew: [1, fc.record({ which })],
   schedule: [2, fc.record({ which, isOverdue: fc.boolean() })],
   startScheduled: [1, fc.record({ which })],
+  endScheduled: [1, fc.record({ which })],
   requestRetry: [2, fc.record({ which, isKnown: fc.boolean() })],
   endRetries: [1, fc.record({ which })],
   unmade: [1, fc.record({ which, why: fc.constantFrom('the webhook is disabled', 'a reason') })],
@@ -137,6 +138,8 @@ function createActions(pair: LedgerPair): { [Kind in keyof Plans]: (plan: Plans[
   };
   const pick = (index: number) => newest(tables.deliveries.values(), index);
   const group = (index: number) => newest(tables.groups.values(), index);
+  const scheduledToken = (index: number) =>
+    tables.retries.size === 0 ? randomUUIDv7() : newest(tables.retries.keys(), index);
   const resultOf = (plan: ResultPlan): AttemptResult => {
     const row = pick(plan.which);
     const webhookRow = tables.webhooks.get(row.webhook_id);
@@ -233,8 +236,10 @@ function createActions(pair: LedgerPair): { [Kind in keyof Plans]: (plan: Plans[
       await call('endManualRetries', tokens.length === 0 ? [] : [newest(tokens, index)]);
     },
     async startScheduled({ which: index }) {
-      const token = tables.retries.size === 0 ? randomUUIDv7() : newest(tables.retries.keys(), index);
-      await call('startScheduledRetry', token);
+      await call('startScheduledRetry', scheduledToken(index));
+    },
+    async endScheduled({ which: index }) {
+      await call('endScheduledRetry', scheduledToken(index));
     },
     unmade: async ({ which: index, why }) =>
       await call('recordUnmadeRetry', pick(index), { why, at: new Date() }),

@@ -55,15 +55,9 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
      */
     async attemptOnce(input: AttemptInput): Promise<void> {
       using _heartbeat = startHeartbeat();
-      const { deliveryId, trigger, token } = input;
-      if (input.scheduled && !(await store.startScheduledRetry(token))) return;
-      const delivery = await find(deliveryId);
-      const now = await engineClock(engineTime);
-      if (!delivery) return;
-      const { attempts_count: count, updated_at: changedAt } = delivery;
-      const attempts = input.attempts ?? countAttemptsAtRequest(count, changedAt, token);
-      if (await attemptRequested(delivery, { trigger, token, attempts, isOld: false }, now)) return;
-      throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
+      if (!input.scheduled) return await attemptOutsideSchedule(input);
+      if (await store.startScheduledRetry(input.token)) await attemptOutsideSchedule(input);
+      await store.endScheduledRetry(input.token);
     },
 
     /**
@@ -78,6 +72,17 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
 
   async function find(id: string): Promise<DeliveryToSend | null> {
     return (await store.readDeliveriesToSend([id]))[0] ?? null;
+  }
+
+  async function attemptOutsideSchedule(input: AttemptInput): Promise<void> {
+    const { deliveryId, trigger, token } = input;
+    const delivery = await find(deliveryId);
+    const now = await engineClock(engineTime);
+    if (!delivery) return;
+    const { attempts_count: count, updated_at: changedAt } = delivery;
+    const attempts = input.attempts ?? countAttemptsAtRequest(count, changedAt, token);
+    if (await attemptRequested(delivery, { trigger, token, attempts, isOld: false }, now)) return;
+    throw noFreePlace(trigger === 'test' ? TEST_PLACE_WAIT_MS : PLACE_WAIT_MS);
   }
 
   async function attemptOfSchedule({ deliveryId, generation }: DeliveryInput): Promise<void> {

@@ -21,6 +21,7 @@ import {
 import { endManualRetries, listManualRetries, listWebhooksWithManualRetries } from './manual-retries.ts';
 import { listUnfinishedGroups, listUnstartedGroups, markGroupsStarted } from './events.ts';
 import {
+  endScheduledRetry,
   listOverdueRetries,
   markMadeRetries,
   recordUnmadeRetry,
@@ -32,6 +33,7 @@ import { listTargetsForGroups, readTargets } from './webhook-targets.ts';
 const STATEMENTS = {
   claimGroups,
   endManualRetries,
+  endScheduledRetry,
   findDeliveryIds,
   findRecordedResults,
   findWaiting,

@@ -7,8 +7,8 @@ import type { OverduePage } from './dispatch.ts';
 import { notifyDeliveryChanged } from './watched-webhooks.ts';
 
 /*
- * Manual retries for a later time. The state of the row (waiting, started or cancelled) decides whether the retry is made.
- * Its workflow in Temporal is only the timer. Rows stay as long as their delivery.
+ * Manual retries for a later time. The state of the row (waiting, started, ended or cancelled) decides whether the retry is
+ * made. Its workflow in Temporal is only the timer. Rows stay as long as their delivery.
  */
 
 /** A scheduled retry. `token` names its workflow. `attempts` were recorded when it was requested. */
@@ -125,13 +125,21 @@ export async function startScheduledRetry(database: Database, token: string): Pr
   return true;
 }
 
+/** Records that a scheduled retry was made, or will not be made. Does nothing if it was cancelled. */
+export async function endScheduledRetry(database: Database, token: string): Promise<void> {
+  await sql`
+    update scheduled_retries set ended_at = clock_timestamp()
+    where token = ${token}::uuid and cancelled_at is null and ended_at is null
+  `.execute(queryBuilderOf(database));
+}
+
 /**
- * Marks retries as started that were due before a time and have been made since: workers of the previous version make
- * attempts without reading the rows. The clocks of two machines may differ by some seconds.
+ * Marks retries as made that were due before a time and have been made since: workers of an old version make attempts
+ * without reading the rows. The clocks of two machines may differ by some seconds.
  */
 export async function markMadeRetries(database: Database, before: Date): Promise<void> {
   await sql`
-    update scheduled_retries r set started_at = clock_timestamp()
+    update scheduled_retries r set started_at = clock_timestamp(), ended_at = clock_timestamp()
     where at < ${before.toISOString()}::timestamptz and ${WAITS} and exists (
       select from delivery_attempts a
       where a.delivery_id = r.delivery_id and a.trigger = 'manual' and a.attempted_at > r.at - interval '5 s')
@@ -157,7 +165,10 @@ export async function recordUnmadeRetry(
   await notifyDeliveryChanged(database, delivery.webhook_id, delivery.id);
 }
 
-/** Returns retries that were due before a time and have not started, the longest overdue first. */
+/**
+ * Returns retries that were due before a time and have not ended, the longest overdue first. One that has started may wait
+ * for a place, or an operator has ended its workflow.
+ */
 export async function listOverdueRetries(
   database: Database,
   before: Date,
@@ -166,7 +177,8 @@ export async function listOverdueRetries(
   const rest = after ? sql`and (at, token) > (${after.due.toISOString()}::timestamptz, ${after.id}::uuid)` : sql``;
   const { rows } = await sql<RawRetry>`
     select delivery_id, token, at, attempts from scheduled_retries
-    where at < ${before.toISOString()}::timestamptz and ${WAITS} ${rest} order by at, token limit ${limit}
+    where at < ${before.toISOString()}::timestamptz and ended_at is null and cancelled_at is null ${rest}
+    order by at, token limit ${limit}
   `.execute(queryBuilderOf(database));
   return rows.map(({ delivery_id: deliveryId, token, at, attempts }) => ({
     deliveryId,
