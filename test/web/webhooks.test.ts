@@ -8,6 +8,8 @@ import { useWorld } from '../support/world.ts';
 import { eventually } from '../support/eventually.ts';
 import { sql } from 'kysely';
 import { queryBuilderOf } from '../../src/database/database.ts';
+import { CHANNELS } from '../../src/database/common/notifications.ts';
+import { MANY_CHANGED } from '../../src/database/webhooks/watched-webhooks.ts';
 import { recordUnmadeRetry } from '../../src/database/webhooks/scheduled-retries.ts';
 import { addPerson } from '../support/people.ts';
 import { assertAccessible, assertFitsPhone, DIALOG, openScreens, picture, useScreens } from './screens.ts';
@@ -415,6 +417,23 @@ describe('the webhook screens', function () {
       return (await log().count()) === 111;
     });
     await page.getByText('not updated').waitFor();
+  });
+
+  it('show changes of many deliveries at once, also of the oldest', async () => {
+    const id = await webhook();
+    await withHistory(world, id, [{ ago: 1, succeeded: 110, failed: 0, tookMs: 10 }]);
+    await at.go(`${LIST}/${id}`);
+    await page.getByText('live', { exact: true }).waitFor();
+    await eventually('all pages are loaded', async () => {
+      await log().last().scrollIntoViewIfNeeded();
+      return (await log().count()) === 110;
+    });
+    await sql`
+      with changed as (update deliveries set status = 'held' where webhook_id = ${id}::uuid)
+      select pg_notify(${CHANNELS.deliveries}, ${`${id} ${MANY_CHANGED}`})
+    `.execute(queryBuilderOf(world.database));
+    const held = log().filter({ hasText: 'held' });
+    await eventually('all are shown as held', async () => (await held.count()) === 110);
   });
 
   it('recover after a lost network, with every delivery once', async () => {

@@ -6,15 +6,16 @@ import type { Paged } from '../../../api/pages.ts';
 import { projectsQuery } from '../../../api/projects.ts';
 import { deliveryQuery, statsQuery, webhookQuery, type Delivery } from './queries.ts';
 
-type Message = { type: string; event?: { type: string; webhook_id: string; delivery: Delivery } };
+type RoomEvent = { type: 'delivery.changed'; delivery: Delivery } | { type: 'webhook.changed' };
+type Message = { type: string; event?: RoomEvent };
 type Log = InfiniteData<Paged<Delivery>>;
 
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 15_000;
 /** Changes within this time are shown together. */
 const BATCH_MS = 250;
-/** The webhook and its statistics are refetched at most this often. */
-const SUMMARY_REFRESH_MS = 1_500;
+/** The webhook, its statistics, and after many changes at once its whole log, are refetched at most this often. */
+const REFRESH_MS = 1_500;
 /** Filtered logs with more loaded pages are not refetched, because their reader is reading older deliveries. */
 const MAX_REFRESHED_PAGES = 2;
 
@@ -34,6 +35,7 @@ export function useWebhookRoom(webhookId: string): boolean {
         if (live) changes.all();
       },
       onDelivery: changes.add,
+      onManyChanged: changes.many,
     });
     return () => {
       stop();
@@ -43,7 +45,12 @@ export function useWebhookRoom(webhookId: string): boolean {
   return isLive;
 }
 
-type Listener = { onLive: (live: boolean) => void; onDelivery: (delivery: Delivery) => void };
+type Listener = {
+  onLive: (live: boolean) => void;
+  onDelivery: (delivery: Delivery) => void;
+  /** The webhook changed, or more deliveries than the channel sends. */
+  onManyChanged: () => void;
+};
 
 /** Stays in a webhook's room and reconnects as needed. Returns a function that leaves it. */
 function follow(client: QueryClient, webhookId: string, listener: Listener): () => void {
@@ -64,7 +71,7 @@ function follow(client: QueryClient, webhookId: string, listener: Listener): () 
 async function connectOnce(
   client: QueryClient,
   webhookId: string,
-  { onLive, onDelivery }: Listener,
+  { onLive, onDelivery, onManyChanged }: Listener,
   signal: AbortSignal,
 ): Promise<boolean> {
   const [project] = await client.ensureQueryData(projectsQuery);
@@ -87,7 +94,8 @@ async function connectOnce(
       joined = true;
       onLive(true);
     } else if (type === 'refused') socket.close();
-    else if (type === 'event' && event?.type === 'delivery.changed') onDelivery(event.delivery);
+    else if (event?.type === 'delivery.changed') onDelivery(event.delivery);
+    else if (event?.type === 'webhook.changed') onManyChanged();
   });
   socket.addEventListener('close', () => ended.resolve());
   await ended.promise;
@@ -108,6 +116,7 @@ function collectChanges(client: QueryClient, webhookId: string) {
   let batch = new Map<string, Delivery>();
   let batchTimer: ReturnType<typeof setTimeout> | undefined;
   let summaryTimer: ReturnType<typeof setTimeout> | undefined;
+  let allTimer: ReturnType<typeof setTimeout> | undefined;
 
   function show(): void {
     batchTimer = undefined;
@@ -124,7 +133,7 @@ function collectChanges(client: QueryClient, webhookId: string) {
         void client.invalidateQueries({ queryKey, exact: true });
     }
     for (const id of changes.keys()) void client.invalidateQueries({ queryKey: deliveryQuery(id).queryKey });
-    summaryTimer ??= setTimeout(refreshSummary, SUMMARY_REFRESH_MS);
+    summaryTimer ??= setTimeout(refreshSummary, REFRESH_MS);
   }
 
   function refreshSummary(): void {
@@ -133,18 +142,26 @@ function collectChanges(client: QueryClient, webhookId: string) {
     void client.invalidateQueries({ queryKey: statsQuery(webhookId).queryKey, exact: true });
   }
 
+  function refreshAll(): void {
+    allTimer = undefined;
+    void client.invalidateQueries({ queryKey: log });
+    void client.invalidateQueries({ queryKey: ['delivery'] });
+    refreshSummary();
+  }
+
   return {
     add(delivery: Delivery) {
       batch.set(delivery.id, delivery);
       batchTimer ??= setTimeout(show, BATCH_MS);
     },
-    all() {
-      void client.invalidateQueries({ queryKey: log });
-      refreshSummary();
+    all: refreshAll,
+    many() {
+      allTimer ??= setTimeout(refreshAll, REFRESH_MS);
     },
     stop() {
       clearTimeout(batchTimer);
       clearTimeout(summaryTimer);
+      clearTimeout(allTimer);
     },
   };
 }
