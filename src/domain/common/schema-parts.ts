@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FieldProblem } from './problem-codes.ts';
-import { isStorableText } from './text.ts';
+import { counted, isStorableText } from './text.ts';
 
 /** A UUID in a response. */
 export const uuidOut = z.string().meta({ format: 'uuid' });
@@ -36,14 +36,10 @@ export function text({ least = 0, most }: { least?: number; most: number }) {
     .string()
     .superRefine((value, context) => {
       const length = value.length > most ? Array.from(value).length : value.length;
-      if (length > most) context.addIssue(fieldProblem('too_long', `must have at most ${most} characters`));
+      if (length > most)
+        context.addIssue(fieldProblem('too_long', `must have at most ${counted(most, 'character')}`));
       if (length < least)
-        context.addIssue(
-          fieldProblem(
-            'too_short',
-            `must have at least ${least} ${least === 1 ? 'character' : 'characters'}`,
-          ),
-        );
+        context.addIssue(fieldProblem('too_short', `must have at least ${counted(least, 'character')}`));
       else if (least > 0 && value.trim() === '') context.addIssue(fieldProblem('blank', 'must not be blank'));
       if (!isStorableText(value)) {
         context.addIssue(

@@ -61,3 +61,8 @@ function parseStorable(json: string): unknown {
 export function truncate(text: string, length: number): string {
   return text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 }
+
+/** Returns `1 entry`, `2 entries`. */
+export function counted(count: number | bigint, one: string, many = `${one}s`): string {
+  return `${count} ${Number(count) === 1 ? one : many}`;
+}

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { FieldProblem } from './problem-codes.ts';
+import { counted } from './text.ts';
 
 type Issue = z.core.$ZodIssue;
 type Where = 'body' | 'query';
@@ -53,12 +54,12 @@ function wordsFor(issue: Issue, value: unknown): [FieldProblem, string] {
       if (valueAt(value, issue.path) === undefined) return ['required', 'is required'];
       return ['wrong_type', `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}`];
     case 'too_big':
-      if (issue.origin === 'string') return ['too_long', `must have at most ${issue.maximum} characters`];
-      if (issue.origin === 'array') return ['too_long', `must have at most ${issue.maximum} entries`];
+      if (issue.origin === 'string' || issue.origin === 'array')
+        return ['too_long', `must have at most ${lengthOf(issue.maximum, issue.origin)}`];
       return ['too_large', `must be at most ${issue.maximum}`];
     case 'too_small':
-      if (issue.origin === 'string') return ['too_short', `must have at least ${issue.minimum} characters`];
-      if (issue.origin === 'array') return ['too_short', `must have at least ${issue.minimum} entries`];
+      if (issue.origin === 'string' || issue.origin === 'array')
+        return ['too_short', `must have at least ${lengthOf(issue.minimum, issue.origin)}`];
       return ['too_small', `must be at least ${issue.minimum}`];
     case 'invalid_value':
       if (valueAt(value, issue.path) === undefined) return ['required', 'is required'];
@@ -72,6 +73,10 @@ function wordsFor(issue: Issue, value: unknown): [FieldProblem, string] {
     default:
       return ['invalid_format', 'has an invalid format'];
   }
+}
+
+function lengthOf(length: number | bigint, origin: 'string' | 'array'): string {
+  return origin === 'array' ? counted(length, 'entry', 'entries') : counted(length, 'character');
 }
 
 const UNKNOWN_WORDS: Readonly<Record<Where, string>> = {
