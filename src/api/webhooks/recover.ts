@@ -1,7 +1,9 @@
 import { dataOf } from '../../domain/webhooks/event-payload.ts';
 import { matchEvent } from '../../domain/webhooks/matching.ts';
+import type { Subscription } from '../../domain/webhooks/webhook.ts';
 import {
   countRecoverable,
+  countSkippedDeliveries,
   recoverDeliveries,
   readSkippedDeliveries,
 } from '../../database/webhooks/recovery.ts';
@@ -34,13 +36,15 @@ export async function recoverWebhook(deps: Dependencies, request: RecoveryReques
   if (!webhook) throw notFound('webhook');
   const others = statuses.filter((status) => status !== 'skipped');
   if (request.countOnly) {
-    const skipped = statuses.includes('skipped') ? await skippedThatMatch(deps, webhook, since) : [];
+    const skipped = statuses.includes('skipped') ? await countSkippedThatMatch(deps, webhook, since) : 0;
     const counted = await countRecoverable(deps.database, { webhookId: id, since, statuses: others });
-    return { status: 200, body: { count: counted + skipped.length } };
+    return { status: 200, body: { count: counted + skipped } };
   }
   checkReceivesDeliveries(webhook);
   await deps.control.ready();
-  const skipped = statuses.includes('skipped') ? await skippedThatMatch(deps, webhook, since) : [];
+  const skipped = statuses.includes('skipped')
+    ? await Array.fromAsync(skippedThatMatch(deps, webhook, { since, subscriptions: webhook.events }))
+    : [];
   const count = await recoverDeliveries(
     deps.database,
     {
@@ -59,16 +63,26 @@ export async function recoverWebhook(deps: Dependencies, request: RecoveryReques
   return { status: 202, body: { count } };
 }
 
-/** Returns the ids of deliveries skipped since a time that match the current subscriptions. */
-async function skippedThatMatch(deps: Dependencies, webhook: WebhookRow, since: Date): Promise<string[]> {
-  const ids: string[] = [];
-  for await (const batch of readSkippedDeliveries(deps.database, { webhookId: webhook.id, since })) {
-    const wanted = batch.filter(
-      ({ event, body }) => matchEvent(webhook.events, { event, data: dataOf(body) }).match === 'send',
-    );
-    ids.push(...wanted.map((delivery) => delivery.id));
+/** Counts the skipped deliveries that a recovery would send. Only filters need the payloads. */
+async function countSkippedThatMatch(deps: Dependencies, webhook: WebhookRow, since: Date): Promise<number> {
+  const events = webhook.events.flatMap(({ event, filters }) => (filters.length === 0 ? [event] : []));
+  const filtered = webhook.events.filter(({ filters }) => filters.length > 0);
+  let count = await countSkippedDeliveries(deps.database, { webhookId: webhook.id, since, events });
+  for await (const _ of skippedThatMatch(deps, webhook, { since, subscriptions: filtered })) count += 1;
+  return count;
+}
+
+/** Yields the ids of deliveries skipped since a time that match these subscriptions. */
+async function* skippedThatMatch(
+  { database }: Dependencies,
+  { id: webhookId }: WebhookRow,
+  { since, subscriptions }: { since: Date; subscriptions: readonly Subscription[] },
+): AsyncGenerator<string> {
+  const events = subscriptions.map(({ event }) => event);
+  for await (const batch of readSkippedDeliveries(database, { webhookId, since, events })) {
+    for (const { id, event, body } of batch)
+      if (matchEvent(subscriptions, { event, data: dataOf(body) }).match === 'send') yield id;
   }
-  return ids;
 }
 
 async function drain(deps: Dependencies, webhookId: string): Promise<void> {

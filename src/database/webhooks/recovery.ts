@@ -28,17 +28,35 @@ const BATCH = 1_000;
 /** Bytes of payloads in a batch that is read; at least one payload. */
 const BATCH_BYTES = 4_194_304;
 
-/** Yields skipped deliveries of a webhook since a time whose payload still exists, in batches, oldest first. */
+/** Skipped deliveries of a webhook since a time, of some kinds. */
+type Skipped = { webhookId: string; since: Date; events: readonly EventKind[] };
+
+/** Counts skipped deliveries whose payload still exists. */
+export async function countSkippedDeliveries(
+  database: Database,
+  { webhookId, since, events }: Skipped,
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from deliveries d join events e on e.seq = d.event_seq
+    where d.webhook_id = ${webhookId}::uuid and d.status = 'skipped' and d.event = any(${[...events]}::text[])
+      and d.created_at >= ${since.toISOString()}::timestamptz and e.body is not null and not d.test
+  `.execute(queryBuilderOf(database));
+  return rows[0]?.count ?? 0;
+}
+
+/** Yields skipped deliveries with their payloads if they still exist, in batches, oldest first. */
 export async function* readSkippedDeliveries(
   database: Database,
-  { webhookId, since }: { webhookId: string; since: Date },
+  { webhookId, since, events }: Skipped,
 ): AsyncGenerator<SkippedDelivery[]> {
+  if (events.length === 0) return;
   for (let after = NIL; ; ) {
     const { rows } = await sql<SkippedDelivery>`
       with next as (
         select d.id, d.event, d.event_seq, octet_length(e.body) as size
         from deliveries d join events e on e.seq = d.event_seq
         where d.webhook_id = ${webhookId}::uuid and d.status = 'skipped' and d.id > ${after}::uuid
+          and d.event = any(${[...events]}::text[])
           and d.created_at >= ${since.toISOString()}::timestamptz and e.body is not null and not d.test
         order by d.id limit ${BATCH}
       ), counted as (
