@@ -55,7 +55,7 @@ describe('the events of a run', () => {
     assert.deepEqual(none, { data: [], last_seq: all.last_seq });
   });
 
-  it('are read while they are sent if there are many, over MCP too', async () => {
+  it('are read while they are sent if there are many', async () => {
     const id = await quietRun(world.database, world.installation);
     const listed = async (after: number) =>
       (await world.send('GET', `/api/v1/tasks/${id}/events?after=${after}`)).json as {
@@ -79,18 +79,45 @@ describe('the events of a run', () => {
       (await listed(701)).data.map(({ seq }) => seq),
       Array.from({ length: 500 }, (_, index) => 702 + index),
     );
-    const { text } = await world.send('POST', '/mcp', {
-      body: {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'resources/read',
-        params: { uri: `baton://tasks/${id}/events` },
-      },
-      headers: { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-06-18' },
-    });
-    const [content] = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '').result.contents;
-    assert.equal(content.mimeType, 'application/json');
-    assert.deepEqual(JSON.parse(content.text), await listed(0));
+  });
+
+  it('can be read in pages', async () => {
+    const id = await quietRun(world.database, world.installation);
+    await recordMessages(id, 5);
+    const page = async (query: string) =>
+      (await world.send('GET', `/api/v1/tasks/${id}/events?${query}`)).json as {
+        data: { seq: number }[];
+        last_seq: number;
+      };
+    const seqs = ({ data, last_seq }: Awaited<ReturnType<typeof page>>) => [data.map(({ seq }) => seq), last_seq];
+    assert.deepEqual(seqs(await page('limit=2')), [[1, 2], 5]);
+    assert.deepEqual(seqs(await page('limit=3&after=2')), [[3, 4, 5], 5]);
+    assert.deepEqual(seqs(await page('limit=3&after=5')), [[], 5]);
+    for (const limit of ['0', '501', 'x']) {
+      const { status } = await world.send('GET', `/api/v1/tasks/${id}/events?limit=${limit}`);
+      assert.equal(status, 400, limit);
+    }
+  });
+
+  it('are read in pages over MCP, each with the URI of the next one', async () => {
+    const id = await quietRun(world.database, world.installation);
+    await recordMessages(id, 701);
+    const read = async (uri: string) => {
+      const { text } = await world.send('POST', '/mcp', {
+        body: { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } },
+        headers: { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-06-18' },
+      });
+      const [content] = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '').result.contents;
+      assert.equal(content.mimeType, 'application/json');
+      return JSON.parse(content.text);
+    };
+    const all = await feedOf(world.database, id);
+    const first = await read(`baton://tasks/${id}/events`);
+    const next = `baton://tasks/${id}/events?after=500`;
+    assert.deepEqual(first, { data: all.slice(0, 500), last_seq: 701, next });
+    assert.deepEqual(await read(next), { data: all.slice(500), last_seq: 701, next: null });
+    const end = await read(`baton://tasks/${id}/events?after=701`);
+    assert.deepEqual(end, { data: [], last_seq: 701, next: null });
   });
 
   it('are streamed as server-sent events until the run ends', async () => {

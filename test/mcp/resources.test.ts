@@ -30,7 +30,7 @@ for (const protocol of PROTOCOLS) {
         resourceTemplates.map(({ uriTemplate }) => uriTemplate),
         [
           'baton://tasks/{execution_id}',
-          'baton://tasks/{execution_id}/events',
+          'baton://tasks/{execution_id}/events{?after}',
           'baton://tasks/{execution_id}/artifacts/{name}',
         ],
       );

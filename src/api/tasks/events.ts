@@ -18,17 +18,18 @@ const RECHECK_MS = 15_000;
 const PENDING_CALLBACK_POLL_MS = 1_000;
 
 /**
- * Returns all events of a run after `after`, oldest first, as `data` with the last `seq`. A long list is read while it is sent:
- * a run can have hundreds of thousands of events.
+ * Returns the events of a run after `after`, all of them or at most `limit`, oldest first, as `data` with the last `seq` of the
+ * run. All events of a long list are read while they are sent: a run can have hundreds of thousands of them.
  */
 export async function respondWithEvents(
   { database }: Pick<Dependencies, 'database'>,
   row: TaskRunRow,
-  after: number,
+  { after, limit }: { after: number; limit: number | undefined },
 ): Promise<RouteResponse> {
-  const first = await listEventsAfter(database, row.id, after, BATCH);
+  const first = await listEventsAfter(database, row.id, after, limit ?? BATCH);
   const lastSeq = Math.max(row.last_seq, first.at(-1)?.seq ?? 0);
-  if (first.length < BATCH) return { status: 200, body: { data: first, last_seq: lastSeq } };
+  if (limit !== undefined || first.length < BATCH)
+    return { status: 200, body: { data: first, last_seq: lastSeq } };
   const stream = Readable.from(listTexts(database, row, first), { objectMode: true });
   return { status: 200, headers: { 'Content-Type': 'application/json; charset=utf-8' }, stream };
 }

@@ -208,7 +208,7 @@ function events(deps: Dependencies, { streams }: TaskLimits): Route {
     async handle(call): Promise<RouteResponse> {
       const row = await openRun(deps, call.caller, call.params.execution_id);
       if (call.mediaType !== 'text/event-stream') {
-        return await respondWithEvents(deps, row, call.query.after ?? 0);
+        return await respondWithEvents(deps, row, { after: call.query.after ?? 0, limit: call.query.limit });
       }
       const lastSeen = /^\d{1,10}$/.exec(String(call.headers['last-event-id'] ?? ''))?.[0];
       const after = lastSeen === undefined ? (call.query.after ?? 0) : Number(lastSeen);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   MAX_ACTOR_LENGTH,
   MAX_ANSWER_LENGTH,
+  MAX_LISTED_FEED_EVENTS,
   MAX_METADATA_FILTERS,
   MAX_REASON_LENGTH,
   MAX_SEARCH_LENGTH,
@@ -273,6 +274,11 @@ export const eventList = z
   .meta({ id: 'FeedEvents' });
 export const eventParameters = z.strictObject({
   after: integerParameter(0, 2_147_483_647).optional().describe('Only events with a higher `seq`'),
+  limit: integerParameter(1, MAX_LISTED_FEED_EVENTS)
+    .optional()
+    .describe(
+      'At most so many events; default: all. More follow after the last one if its `seq` is below `last_seq`. Ignored by event streams',
+    ),
 });
 
 /** The request and the response of an attempt. */

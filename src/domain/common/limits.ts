@@ -43,6 +43,8 @@ export const RUN_TIME_LIMIT_MS = 24 * 3_600_000;
 export const STEP_TIME_LIMIT_MS = 30 * 60_000;
 /** `Prefer: wait=N`, in seconds. */
 export const MAX_WAIT_SECONDS = 60;
+/** Events of a run that one read of its MCP resource returns, and the maximum of `limit` in a list of events. */
+export const MAX_LISTED_FEED_EVENTS = 500;
 /** Rows per page: default and maximum. */
 export const DEFAULT_PAGE = 50;
 export const MAX_PAGE = 200;
