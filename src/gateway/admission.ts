@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import { findTokenHolder, type TokenHolder } from '../database/people/token-holders.ts';
 import type { TokenClaims } from '../domain/people/access.ts';
 import type { ChannelCode } from '../domain/channel/channel.ts';
-import { MAX_TOKEN_LENGTH } from '../domain/common/limits.ts';
+import { MAX_CONNECTIONS_OF_OWNER_PERCENT, MAX_TOKEN_LENGTH } from '../domain/common/limits.ts';
 import { TokenError, type Tokens } from '../security/tokens.ts';
 import { createPlaces } from './places.ts';
 
@@ -13,7 +13,7 @@ export type Admission =
   | { ok: true; claims: TokenClaims; holder: TokenHolder; release: () => void }
   | { ok: false; code: ChannelCode };
 
-/** Maximum number of connections, for one token and for this process. */
+/** Maximum number of connections, for one token and for this process. All tokens of an owner have a share of the latter. */
 export type ConnectionLimits = { perToken: number; overall: number };
 
 export type AdmissionControl = {
@@ -38,7 +38,8 @@ export function createAdmissionControl({
   limits,
   onError,
 }: Dependencies): AdmissionControl {
-  const places = createPlaces({ perKey: limits.perToken, overall: limits.overall });
+  const places = createPlaces(limits.overall);
+  const perOwner = Math.ceil((limits.overall * MAX_CONNECTIONS_OF_OWNER_PERCENT) / 100);
 
   async function check(token: string): Promise<{ claims: TokenClaims; holder: TokenHolder } | ChannelCode> {
     if (token.length > MAX_TOKEN_LENGTH) return 'token_invalid';
@@ -66,7 +67,8 @@ export function createAdmissionControl({
       if (token === null || token === '') return { ok: false, code: 'token_invalid' };
       const checked = await check(token);
       if (typeof checked === 'string') return { ok: false, code: checked };
-      const release = places.take(createHash('sha256').update(token).digest('base64'));
+      const key = createHash('sha256').update(token).digest('base64');
+      const release = places.take({ [key]: limits.perToken, [`of ${checked.holder.actor}`]: perOwner });
       return release ? { ok: true, ...checked, release } : { ok: false, code: 'too_many_connections' };
     },
   };

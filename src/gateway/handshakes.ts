@@ -24,9 +24,9 @@ export type BeginHandshake = (request: IncomingMessage) => Promise<(() => void) 
  * same address cannot lock out users with a token, and have none themselves.
  */
 export function limitHandshakes({ limits, addressOf, isSigned }: Dependencies): BeginHandshake {
-  const places = createPlaces({ perKey: limits.perAddress, overall: limits.overall });
+  const places = createPlaces(limits.overall);
   return async (request) => {
-    const release = places.take(addressOf(request));
+    const release = places.take({ [addressOf(request)]: limits.perAddress });
     if (release) return release;
     const token = tokenOf(request);
     return token !== null && (await isSigned(token)) ? () => {} : null;

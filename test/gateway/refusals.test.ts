@@ -18,6 +18,8 @@ const TOKEN_KEY = Buffer.alloc(32, 21);
 /** Small, so that a connection that is not released is noticed at once. */
 const PER_TOKEN = 12;
 const OVERALL = 20;
+/** Of all tokens of a key. */
+const PER_OWNER = 16;
 const JOINS = 3_000;
 const NOBODY = '00000000-0000-7000-8000-000000000000';
 
@@ -238,12 +240,27 @@ describe('the channel', function () {
       });
 
       it('rejects connections above the limit of the process', async () => {
-        const other = await newToken();
+        const other = await newToken(await keyWith(world, ['tasks:read']));
         const connected = await Promise.all([
           ...Array.from({ length: PER_TOKEN }, () => open(url, token)),
-          ...Array.from({ length: OVERALL - 1 - PER_TOKEN }, () => open(url, forger.endingIn(600))),
+          ...Array.from({ length: OVERALL - 1 - PER_TOKEN }, () => open(url, other)),
         ]);
+        await assert.rejects(open(url, token), { message: 'too_many_connections' });
         await assert.rejects(open(url, other), { message: 'too_many_connections' });
+        await Promise.all(connected.map((speaker) => speaker.close()));
+      });
+
+      it('rejects connections above the limit of all tokens of a key, but not those of others', async () => {
+        const other = await newToken(await keyWith(world, ['tasks:read']));
+        const connected = await Promise.all([
+          ...Array.from({ length: PER_TOKEN }, () => open(url, token)),
+          ...Array.from({ length: PER_OWNER - PER_TOKEN }, (_, index) => open(url, forger.endingIn(600 + index))),
+        ]);
+        await assert.rejects(open(url, forger.endingIn(500)), { message: 'too_many_connections' });
+        connected.push(await open(url, other));
+        await connected.shift()?.close();
+        await eventually('a connection is released', async () => (await numbers()).connections === PER_OWNER + 1);
+        connected.push(await open(url, forger.endingIn(500)));
         await Promise.all(connected.map((speaker) => speaker.close()));
       });
 

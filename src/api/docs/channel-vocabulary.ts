@@ -61,7 +61,7 @@ export const CHANNEL_LIMITS: Readonly<Record<string, string>> = {
   'Length of a room name': `${limits.MAX_ROOM_LENGTH} characters`,
   'Length of a token': `${limits.MAX_TOKEN_LENGTH} characters`,
   'Length of the `id` of a plain message': `${limits.MAX_MESSAGE_ID_LENGTH} characters`,
-  Connections: `${limits.MAX_CONNECTIONS_PER_TOKEN} per token, ${limits.MAX_CONNECTIONS} per process (configurable)`,
+  Connections: `${limits.MAX_CONNECTIONS_PER_TOKEN} per token, ${limits.MAX_CONNECTIONS} per process (configurable), of which ${limits.MAX_CONNECTIONS_OF_OWNER_PERCENT}% for all tokens of a key or person`,
   'Buffer of a slow client': `${kibibytes(limits.CHANNEL_PENDING_BYTES)}; the service reads no more events for the client until it has received these`,
   'A client that does not read its full buffer': `disconnected after ${seconds(limits.CHANNEL_STALL_MS)}`,
   'Progress of a step attempt': `burst of ${PROGRESS_EVENTS.burst} events, then ${PROGRESS_EVENTS.perSecond} per second; further reports are merged before they get a \`seq\``,

@@ -40,7 +40,7 @@ export const CHANNEL_CODES = {
   invalid_message: 'The message is not valid JSON, has an unknown type, or lacks a required field.',
   too_many_rooms: 'The connection has reached its limit of rooms.',
   rate_limited: 'Too many messages. Slow down.',
-  too_many_connections: 'The token or the process has reached its limit of connections.',
+  too_many_connections: 'The token, its owner or the process has reached its limit of connections.',
   too_many_handshakes:
     'Too many connections of this address or process have not authenticated yet. Try again in some seconds.',
   slow_reader: 'The client reads too slowly. Connect again and join with `after`.',

@@ -108,6 +108,8 @@ export const MAX_DATA_DEPTH = 64;
 /** Concurrent channel connections per token and per process, unless configured otherwise. */
 export const MAX_CONNECTIONS_PER_TOKEN = 1_000;
 export const MAX_CONNECTIONS = 10_000;
+/** Channel connections of all tokens of a key or person, in percent of those of the process. */
+export const MAX_CONNECTIONS_OF_OWNER_PERCENT = 80;
 /** Channel connections that have not authenticated, per address and per process, unless configured otherwise. */
 export const MAX_HANDSHAKES_PER_ADDRESS = 200;
 export const MAX_HANDSHAKES = 2_000;
