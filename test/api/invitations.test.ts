@@ -43,12 +43,24 @@ describe('invitations', () => {
     world.send('POST', '/api/v1/invitations/join', { ...own(cookie), body: { token } });
   const revoke = (id: string, cookie = owner) =>
     world.send('DELETE', `/api/v1/invitations/${id}`, own(cookie));
-  const person = async (role: Role) => {
+  const INITIAL = 'a password of an admin';
+  /** Adds a person with an initial password, and signs in with it. */
+  const addedPerson = async (role: Role) => {
     const email = newAddress();
-    await world.send('POST', '/api/v1/members', { ...own(owner), body: { email, role, password: PASSWORD } });
-    const cookie = await world.signIn(email);
+    await world.send('POST', '/api/v1/members', { ...own(owner), body: { email, role, password: INITIAL } });
+    const cookie = await world.signIn(email, INITIAL);
     const { json } = await world.send('GET', '/api/v1/session', { cookie });
     return { email, cookie, id: json.user.id as string };
+  };
+  /** Changes the initial password of a person. Returns the new cookie. */
+  const choosePassword = async (cookie: string): Promise<string> => {
+    const body = { current_password: INITIAL, new_password: PASSWORD };
+    return cookieOf(await world.send('PUT', '/api/v1/me/password', { ...own(cookie), body }));
+  };
+  /** Adds a person, who then chooses a password. */
+  const person = async (role: Role) => {
+    const added = await addedPerson(role);
+    return { ...added, cookie: await choosePassword(added.cookie) };
   };
   const entities = () => world.database.em.fork();
   /** Creates a user with a password and without a workspace. */
@@ -375,6 +387,30 @@ describe('invitations', () => {
       const token = await open(email);
       assert.equal((await post('look-up', { token })).json.account, 'openid');
       assertProblem(await accept(token), 409, 'invalid_state');
+    });
+
+    it('by a user with an initial password only after another one was chosen: an admin may know it', async () => {
+      const user = await addedPerson('viewer');
+      const other = await anotherWorkspace();
+      const token = await inviteTo(other, user.email);
+      assertProblem(await join(user.cookie, token), 409, 'invalid_state');
+      const refused = await accept(token, { password: INITIAL });
+      assertProblem(refused, 409, 'invalid_state');
+      assert.match(refused.json.detail, /change your password/);
+      assertProblem(await accept(token, { password: CHOSEN }), 401, 'unauthenticated');
+      const cookie = await choosePassword(user.cookie);
+      assert.equal((await join(cookie, token)).status, 200);
+    });
+
+    it('like a new user by one who was removed with an initial password', async () => {
+      const { email, id } = await addedPerson('viewer');
+      await world.send('DELETE', `/api/v1/members/${id}`, own(owner));
+      const token = await open(email, 'viewer');
+      assert.equal((await post('look-up', { token })).json.account, 'new');
+      const accepted = await accept(token, { name: 'Grace', password: CHOSEN });
+      assert.deepEqual([accepted.status, accepted.json.user.name], [201, 'Grace']);
+      await assert.rejects(world.signIn(email, INITIAL), /is wrong/);
+      assert.ok(await world.signIn(email, CHOSEN));
     });
 
     it('by a signed-in user with the same email address, for another workspace', async () => {

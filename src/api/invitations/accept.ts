@@ -141,6 +141,11 @@ function refusalOf(reason: AcceptanceRefusal): Problem {
       return new Problem('forbidden', 'This invitation is for another e-mail address.');
     case 'member':
       return new Problem('conflict', 'You are already a member. Sign in instead.');
+    case 'initial_password':
+      return new Problem(
+        'invalid_state',
+        'An admin set the password of your account. Sign in, change your password, and then accept the invitation.',
+      );
     case 'changed':
       return new Problem('conflict', 'The account has just changed. Try again.');
   }

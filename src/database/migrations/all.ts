@@ -28,6 +28,7 @@ import { M0026IdempotencyTakeovers } from './m0026-idempotency-takeovers.ts';
 import { M0027LastWriters } from './m0027-last-writers.ts';
 import { M0028OverdueDeliveries } from './m0028-overdue-deliveries.ts';
 import { M0030EndedScheduledRetries } from './m0030-ended-scheduled-retries.ts';
+import { M0031InitialPasswords } from './m0031-initial-passwords.ts';
 
 /**
  * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
@@ -64,4 +65,5 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0027LastWriters', class: M0027LastWriters },
   { name: 'M0028OverdueDeliveries', class: M0028OverdueDeliveries },
   { name: 'M0030EndedScheduledRetries', class: M0030EndedScheduledRetries },
+  { name: 'M0031InitialPasswords', class: M0031InitialPasswords },
 ];

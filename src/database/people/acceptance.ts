@@ -3,7 +3,7 @@ import { LockMode, type InferEntity } from '@mikro-orm/core';
 import { statusOfInvitation, type InvitationStatus } from '../../domain/people/invitation.ts';
 import { recordAudit, type EntityManager } from './audit.ts';
 import type { Database } from '../database.ts';
-import { Invitation, Member, User, Workspace } from './entities.ts';
+import { Invitation, Member, Session, User, Workspace } from './entities.ts';
 import { lockEmail } from './invitations.ts';
 import { beginSession, type NewSession } from './sessions.ts';
 
@@ -16,7 +16,10 @@ export type ShownInvitation = {
   workspace: { id: string; name: string };
   /** Name of the inviter; null if that person was removed. */
   inviter: string | null;
-  /** The existing user with this address, with the hash of the password if there is one. */
+  /**
+   * The existing user with this address, with the hash of the password if there is one. Null also for an abandoned account,
+   * see {@link isAbandoned}.
+   */
   person: { userId: string; passwordHash: string | null; isMember: boolean } | null;
 };
 
@@ -31,7 +34,8 @@ export async function findInvitation(
   const workspace = row && (await em.findOne(Workspace, { id: row.workspace_id }));
   if (!row || !workspace) return null;
   const inviter = row.invited_by ? await em.findOne(User, { id: row.invited_by }) : null;
-  const user = await em.findOne(User, { email: row.email });
+  const known = await em.findOne(User, { email: row.email });
+  const user = known && (await isAbandoned(em, known)) ? null : known;
   const membership = user && { workspace_id: workspace.id, user_id: user.id };
   return {
     email: row.email,
@@ -55,14 +59,15 @@ export type Accepting =
   | { kind: 'signed_in'; userId: string };
 
 /**
- * Why an invitation was not accepted: its status, it is for another person, the person is a member already, or the
- * account changed since the request was checked.
+ * Why an invitation was not accepted: its status, it is for another person, the person is a member already, an admin knows
+ * the person's password, or the account changed since the request was checked.
  */
 export type AcceptanceRefusal =
   | Exclude<InvitationStatus, 'open'>
   | 'missing'
   | 'not_yours'
   | 'member'
+  | 'initial_password'
   | 'changed';
 
 /** Accepts an invitation once: creates the member, and starts a session if one is given. */
@@ -84,8 +89,9 @@ export async function acceptInvitation(
     const row = await em.refreshOrFail(found, { lockMode: LockMode.PESSIMISTIC_WRITE });
     const status = statusOfInvitation(row, now);
     if (status !== 'open') return status;
-    const userId = await personOf(em, row.email, accepting, now);
-    if (userId === null) return accepting.kind === 'signed_in' ? 'not_yours' : 'changed';
+    const person = await personOf(em, row.email, accepting, now);
+    if (typeof person === 'string') return person;
+    const { userId } = person;
     const { workspace_id: workspaceId } = row;
     if ((await em.count(Member, { workspace_id: workspaceId, user_id: userId })) > 0) return 'member';
     await joinByInvitation(em, row, userId, now);
@@ -109,26 +115,59 @@ export async function joinByInvitation(
   await recordAudit(em, { ...entry, action: 'member.added', subject: `user:${userId}` });
 }
 
-/**
- * Returns the id of the person who accepts; null if the address belongs to another person by now, or the password has
- * changed.
- */
+/** A person, or why that person cannot accept. */
+type PersonFound = { userId: string } | Extract<AcceptanceRefusal, 'not_yours' | 'initial_password' | 'changed'>;
+
+/** Returns the person who accepts. */
 async function personOf(
   em: EntityManager,
   email: string,
   accepting: Accepting,
   now: Date,
-): Promise<string | null> {
-  if (accepting.kind === 'new') {
-    if ((await em.count(User, { email })) > 0) return null;
-    const id = randomUUIDv7();
-    const { name, passwordHash: password_hash } = accepting;
-    await em.insert(User, { id, email, name, password_hash, created_at: now });
-    return id;
-  }
+): Promise<PersonFound> {
+  if (accepting.kind === 'new') return await addPerson(em, email, accepting, now);
   const { userId: id } = accepting;
   const which = accepting.kind === 'password' ? { password_hash: accepting.passwordHash } : {};
   // A concurrent change of the password waits for this lock, and then ends the new session.
   const user = await em.findOne(User, { id, email, ...which }, { lockMode: LockMode.PESSIMISTIC_READ });
-  return user ? user.id : null;
+  if (!user) return accepting.kind === 'signed_in' ? 'not_yours' : 'changed';
+  return hasInitialPassword(user) ? 'initial_password' : { userId: user.id };
+}
+
+/** Adds a person, or gives an abandoned account to the person. */
+async function addPerson(
+  em: EntityManager,
+  email: string,
+  { name, passwordHash: password_hash }: Extract<Accepting, { kind: 'new' }>,
+  now: Date,
+): Promise<PersonFound> {
+  const known = await em.findOne(User, { email });
+  if (known === null) {
+    const id = randomUUIDv7();
+    await em.insert(User, { id, email, name, password_hash, created_at: now });
+    return { userId: id };
+  }
+  if (!(await isAbandoned(em, known))) return 'changed';
+  await em.nativeUpdate(User, { id: known.id }, { name, password_hash });
+  // A sign-in may have started a session while the person was removed.
+  await em.nativeDelete(Session, { user_id: known.id });
+  return { userId: known.id };
+}
+
+type Account = Pick<InferEntity<typeof User>, 'id' | 'password_hash' | 'initial_password_hash'>;
+
+/**
+ * Returns whether an admin set the password of the account. That admin could act as the person in every other workspace that
+ * the person joins.
+ */
+function hasInitialPassword({ password_hash: hash, initial_password_hash: initial }: Account): boolean {
+  return typeof hash === 'string' && hash === initial;
+}
+
+/**
+ * Returns whether an account with a password of an admin belongs to no workspace any more, so that its person can neither
+ * change the password nor lose anything: whoever is invited with this address begins like a new person.
+ */
+async function isAbandoned(em: EntityManager, user: Account): Promise<boolean> {
+  return hasInitialPassword(user) && (await em.count(Member, { user_id: user.id })) === 0;
 }

@@ -32,6 +32,8 @@ export const User = defineEntity({
     name: p.text(),
     /** PHC string, or null for a person without a password. */
     password_hash: p.text().nullable(),
+    /** The hash of the last password that an admin set. The person has not chosen another one while it is `password_hash`. */
+    initial_password_hash: p.text().nullable(),
     created_at: p.datetime(),
   },
 });

@@ -68,12 +68,13 @@ export async function addMember(
     if (memberships.some((one) => one.workspace_id === plan.workspaceId)) return 'member';
     if (memberships.length > 0) return 'elsewhere';
     const { email, name, role, passwordHash, now } = plan;
+    const passwords = { password_hash: passwordHash, initial_password_hash: passwordHash };
     if (known) {
-      await em.nativeUpdate(User, { id }, { password_hash: passwordHash });
+      await em.nativeUpdate(User, { id }, passwords);
       // A sign-in may have started a session while the person was removed.
       await em.nativeDelete(Session, { user_id: id });
     } else {
-      await em.insert(User, { id, email, name, password_hash: passwordHash, created_at: now });
+      await em.insert(User, { id, email, name, ...passwords, created_at: now });
     }
     await em.insert(Member, { workspace_id: plan.workspaceId, user_id: id, role, created_at: now });
     // Revokes an open invitation for this address.
