@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
+import { sql } from 'kysely';
 import { createCodecServer } from '../../src/api/codec/server.ts';
 import { createRateLimiter } from '../../src/domain/common/rate-limiter.ts';
 import { isEncrypted } from '../../src/security/payload-codec.ts';
 import { toJson, toPayload, type JsonPayload } from '../../src/api/codec/payloads.ts';
+import { queryBuilderOf } from '../../src/database/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { beginRequest } from '../support/late-body.ts';
 import { services } from '../support/services.ts';
 import { addPerson } from '../support/people.ts';
-import { type Received, useOwnWorld, useWorld } from '../support/world.ts';
+import { PASSWORD, type Received, useOwnWorld, useWorld } from '../support/world.ts';
 
 const UI = 'http://localhost:8233';
 const TOKEN = 'a-token-of-more-than-32-characters-for-the-cli';
@@ -114,6 +118,23 @@ describe('the codec server', function () {
       assert.doesNotMatch(received.text, /rehearsal/);
     }
     assert.ok(!world.logged().includes(TOKEN));
+  });
+
+  it('decrypts nothing if the session ends before the end of the body', async () => {
+    const payloads = await encryptedInput();
+    const email = 'late-admin@example.com';
+    const person = { email, role: 'admin', password: PASSWORD };
+    const { json: member } = await world.send('POST', '/api/v1/members', { ...world.as(owner), body: person });
+    const headers = inTheUi(await world.signIn(email));
+    const end = beginRequest(`${world.api.url}/codec/decode`, { payloads }, headers);
+    await eventually('the session is used', async () => {
+      const { rows } = await sql`
+        select from sessions where user_id = ${member.id as string}::uuid and last_seen_at > created_at
+      `.execute(queryBuilderOf(world.database));
+      return rows.length > 0;
+    });
+    await world.send('DELETE', `/api/v1/members/${member.id}`, world.as(owner));
+    assert.equal(await end(), 401);
   });
 
   it('returns the error code of an invalid request', async () => {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { sql } from 'kysely';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { beginRequest } from '../support/late-body.ts';
 import { PASSWORD, type Sent, useWorld } from '../support/world.ts';
 
 describe('a request that is admitted before its credential ends', () => {
@@ -25,22 +24,8 @@ describe('a request that is admitted before its credential ends', () => {
     return json.data.find((one: { id: string }) => one.id === id).last_used_at !== null;
   };
 
-  /** Sends the headers and the first byte of the body. */
-  function begin(method: string, path: string, body: object, headers: Record<string, string>) {
-    const text = JSON.stringify(body);
-    const sent = request(`${world.api.url}${path}`, {
-      method,
-      headers: { 'Content-Type': 'application/json', 'Content-Length': text.length, ...headers },
-    });
-    sent.write(text.slice(0, 1));
-    return async () => await statusOf(sent, text.slice(1));
-  }
-  async function statusOf(sent: ClientRequest, rest: string): Promise<number | undefined> {
-    sent.end(rest);
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    response.resume();
-    return response.statusCode;
-  }
+  const begin = (path: string, body: object, headers: Record<string, string>) =>
+    beginRequest(`${world.api.url}${path}`, body, headers);
 
   const version = { 'A2A-Version': '1.0' };
   const accepts = { Accept: 'application/json, text/event-stream' };
@@ -52,7 +37,7 @@ describe('a request that is admitted before its credential ends', () => {
   ] as const) {
     it(`is refused by ${what} if the key is revoked before the end of the body`, async () => {
       const key = await newKey();
-      const end = begin('POST', path, body, { 'X-API-Key': key.key, ...headers });
+      const end = begin(path, body, { 'X-API-Key': key.key, ...headers });
       await eventually('the key is used', () => isUsed(key));
       await revoke(key);
       assert.equal(await end(), 401);
@@ -73,7 +58,7 @@ describe('a request that is admitted before its credential ends', () => {
       const { json: member } = await world.send('POST', '/api/v1/members', { ...owner, body: person });
       const { cookie = '', headers } = world.as(await world.signIn(email));
       const body = { email: `friend-of-${email}`, role: 'admin', password: PASSWORD };
-      const end = begin('POST', '/api/v1/members', body, { ...headers, Cookie: cookie });
+      const end = begin('/api/v1/members', body, { ...headers, Cookie: cookie });
       await eventually('the session is used', async () => {
         const { rows } = await sql`
           select from sessions where user_id = ${member.id as string}::uuid and last_seen_at > created_at
@@ -95,5 +80,23 @@ describe('a request that is admitted before its credential ends', () => {
     await revoke(key);
     await world.send('POST', `${path}/cancel`);
     assert.equal((await waiting).status, 401);
+  });
+
+  it('gets no result of a wait over A2A after its key is revoked', async () => {
+    const key = await newKey();
+    const text = `Late ${key.id}`;
+    const message = { messageId: key.id, role: 'ROLE_USER', parts: [{ text }] };
+    const params = { message, metadata: { rehearsal: { plan_ms: 600_000 } } };
+    const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params };
+    const waiting = world.send('POST', '/a2a', { key: key.key, body, headers: version });
+    const run = await eventually('the run is planning', async () => {
+      const { json } = await world.send('GET', '/api/v1/tasks?state=planning');
+      return json.data.find((one: { title: string }) => one.title === text);
+    });
+    await revoke(key);
+    await world.send('POST', `/api/v1/tasks/${run.execution_id}/cancel`);
+    const { status, text: answer } = await waiting;
+    assert.equal(status, 401);
+    assert.ok(!answer.includes(run.execution_id));
   });
 });
