@@ -59,7 +59,7 @@ describe('docs/configuration.md', () => {
 /** Returns whether a cell contains the default of a variable. */
 function defaultOf(name: string): (cell: string) => boolean {
   const read = environmentSchema.shape[name as keyof typeof environmentSchema.shape]?.safeParse(undefined);
-  if (read === undefined || !read.success) return (cell) => cell.startsWith('needed');
+  if (read === undefined || !read.success) return (cell) => cell.startsWith('required');
   const value: unknown = read.data;
   if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) {
     // A description, a pattern, or another variable; without a value, because there is none.
