@@ -50,6 +50,6 @@ export function createAdmission({ database, limits, isBehind }: AdmissionDepende
 }
 
 function tooMuchWaits(kind: WaitingKind, count: number): Problem {
-  const detail = `Temporal is unavailable, and ${count} accepted ${kind} wait for it. Nothing more was accepted.`;
+  const detail = `Temporal is unavailable, and ${count} accepted ${kind} wait for it. Nothing more was accepted. Try again later.`;
   return new Problem('unavailable', detail, { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } });
 }

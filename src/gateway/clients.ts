@@ -50,7 +50,7 @@ export function createClients(
         unchecked.delete(client);
       }
     } catch (error) {
-      deps.log.warn({ err: error }, 'rechecking credentials failed; it is repeated');
+      deps.log.warn({ err: error }, 'rechecking credentials failed; will retry');
       repetition ??= setTimeout(() => {
         repetition = null;
         void recheck([...unchecked]);

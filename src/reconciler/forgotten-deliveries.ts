@@ -119,10 +119,7 @@ export async function regroupStuckEvents({
       if (await engine.hasOpenDispatch({ from, until: new Date(startedAt.getTime() + CLOCK_SKEW_MS) }))
         return;
       await store.renewGroup(id);
-      log.warn(
-        { group_id: id },
-        'moved the events of a group that nothing dispatched any more to a new group',
-      );
+      log.warn({ group_id: id }, 'moved the events of a group that no workflow dispatched to a new group');
     },
   );
 }

@@ -166,7 +166,7 @@ export function createRunInspector({
           namespace: client.options.namespace,
           workflowExecution: { workflowId: executionId, runId },
           workflowTaskFinishEventId: neverStarted.eventId ?? null,
-          reason: 'a task that never started cannot be read by the SDK',
+          reason: 'the SDK cannot read a workflow task that never started',
           requestId: `${runId}:${String(neverStarted.eventId)}`,
         }),
       );

@@ -21,7 +21,7 @@ export function eventRoutes(deps: Dependencies): Route[] {
       tag: 'event',
       summary: 'Send one event or up to 500 events',
       description:
-        'All events are accepted or none. After the response, the events are stored durably and are delivered to all matching webhooks, also if Temporal is unavailable for a time. An id that was already used with the same content is a duplicate and changes nothing. An id that was already used with different content is a conflict. After a 503 or without a response, send again with the same ids.',
+        'All events are accepted or none. After the response, the events are stored durably and are delivered to all matching webhooks, even if Temporal is temporarily unavailable. An id that was already used with the same content is a duplicate and changes nothing. An id that was already used with different content is a conflict. After a 503 or without a response, send again with the same ids.',
       access: { kind: 'credential', scope: 'events:write' },
       limit: 'events',
       cost: ({ events }) => events.length,

@@ -24,7 +24,7 @@ function createOpenLimit({ most, mostOfOwner, what }: Limits) {
 
   function check(key: string, limit: number, whose: string): void {
     if ((open.get(key) ?? 0) < limit) return;
-    throw new Problem('rate_limited', `${whose} can have ${limit} ${what}.`, {
+    throw new Problem('rate_limited', `${whose} can have ${limit} ${what}. Try again when one has ended.`, {
       headers: { 'Retry-After': '10' },
     });
   }

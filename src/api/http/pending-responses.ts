@@ -30,7 +30,7 @@ export function limitPendingResponses() {
     if (before > 0 && before + bytes > MAX_PENDING_RESPONSE_BYTES) {
       throw new Problem(
         'rate_limited',
-        `A credential can have ${MAX_PENDING_RESPONSE_BYTES} bytes of responses that it has not received.`,
+        `A credential can have ${MAX_PENDING_RESPONSE_BYTES} bytes of responses that it has not received. Receive them, then try again.`,
         { headers: { 'Retry-After': '1' } },
       );
     }

@@ -48,6 +48,6 @@ export const keyParams = z.strictObject({ id: uuid });
 export const keyListParameters = z.strictObject({
   ...pageParameters,
   project_id: uuid.optional(),
-  created_by: uuid.optional().describe('Only keys that this person created, also if the person was removed'),
+  created_by: uuid.optional().describe('Only keys that this person created, even if the person was removed'),
   active: z.literal('true').optional().describe('Only keys that are neither revoked nor expired'),
 });

@@ -6,6 +6,6 @@ export const idempotent = z.object({
     .string()
     .optional()
     .describe(
-      'Any text of 1–255 visible ASCII characters that is new for each request. A repeated call with the same key and the same arguments returns the first result and does nothing again, for 24 hours',
+      'Any text of 1–255 visible ASCII characters that is new for each request. A repeated call with the same key and the same arguments returns the first result and has no further effect, for 24 hours',
     ),
 });

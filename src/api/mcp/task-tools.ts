@@ -26,7 +26,7 @@ export const taskTools: readonly Tool[] = [
     name: 'submit_task',
     title: 'Submit a task',
     description:
-      'Submits a task to a team of agents, for example a bug to fix, a feature to build or a document to write. Use it for work that takes minutes or hours. Returns at once with `execution_id`, the handle of the task. The task continues when you disconnect. Follow it with `wait_for_task` or `get_task`, and read its documents with `list_artifacts`. Put everything that the agents must know into `description`: they do not see your conversation. Without `project_id`, the project of your credential is used. Send an `idempotency_key` if you may have to repeat the call.',
+      'Submits a task to a team of agents, for example a bug to fix, a feature to build or a document to write. Use it for work that takes minutes or hours. Returns immediately with `execution_id`, the handle of the task. The task continues when you disconnect. Follow it with `wait_for_task` or `get_task`, and read its documents with `list_artifacts`. Put everything that the agents must know into `description`: they do not see your conversation. Without `project_id`, the project of your credential is used. Send an `idempotency_key` if you may have to repeat the call.',
     hints: { ...ADDS, openWorldHint: true },
     operation: 'submitTask',
     extra: idempotent,

@@ -86,7 +86,7 @@ function read(deps: Dependencies, { waits }: TaskLimits): Route {
           '`wait=N`: respond when the state or the open question changes, or after N seconds (at most 60)',
         ),
     }),
-    responses: { 200: { description: 'The workflow detail', schema: schema.detail } },
+    responses: { 200: { description: 'The run', schema: schema.detail } },
     async handle(call) {
       const row = await openRun(deps, call.caller, call.params.execution_id);
       const reading = await readRun(deps, row);

@@ -14,8 +14,8 @@ const NOT_BUILT = `<!doctype html>
   <head><meta charset="utf-8"><title>Baton</title></head>
   <body>
     <h1>The screens are not built</h1>
-    <p>The service runs, but the folder of its screens is empty. <code>npm start</code> builds them.</p>
-    <p>The <a href="/docs">API and its documentation</a> are there.</p>
+    <p>The service is running, but the folder of its screens is empty. <code>npm start</code> builds them.</p>
+    <p>The <a href="/docs">API and its documentation</a> are available.</p>
   </body>
 </html>
 `;

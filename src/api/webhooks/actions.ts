@@ -33,7 +33,7 @@ function test(deps: Dependencies): Route {
     tag,
     summary: 'Send a sample event and return the response',
     description:
-      'Sent like any event, also while the webhook is disabled or inactive. Not counted and not retried.',
+      'Sent like any event, even while the webhook is disabled or inactive. Not counted and not retried.',
     access: writes,
     params: schema.webhookParams,
     body: schema.testRequest,

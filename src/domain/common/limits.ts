@@ -16,7 +16,7 @@ export const MAX_METADATA_BYTES = 16_384;
 export const MAX_METADATA_DEPTH = 64;
 /** Length of a `callback_url`, in characters. */
 export const MAX_URL_LENGTH = 2_048;
-/** Length of the reason for a pause or a cancel, in characters. */
+/** Length of the reason for a pause, a continue or a cancel, in characters. */
 export const MAX_REASON_LENGTH = 1_000;
 /** Timeout of a callback attempt, from the DNS lookup to the last byte, in milliseconds. */
 export const CALLBACK_TIMEOUT_MS = 10_000;
@@ -227,9 +227,9 @@ export const PLANNING_TIME_LIMIT_MS = 10 * 60_000;
 /** Age of the oldest accepted work that Temporal has not started, in seconds, above which nothing more is accepted. */
 export const MAX_WAITING_SECONDS = 24 * 3_600;
 
-/** Requests to pause or continue one run: a second on average, and at once. */
+/** Requests to pause or continue one run. */
 export const RUN_PAUSES = { perSecond: 1, burst: 20 } as const;
-/** Requests to retry the callback of one run: a second on average, and at once. */
+/** Requests to retry the callback of one run. */
 export const CALLBACK_RETRIES = { perSecond: 1, burst: 20 } as const;
 
 /** How long a session lasts, in milliseconds. */
