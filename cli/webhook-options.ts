@@ -24,7 +24,7 @@ Filters:
 export function addEventOptions(command: Command): Command {
   return command
     .option('--event <kind...>', 'event kinds to send, for example issue.created, issue.* or all')
-    .option('--filter <filter...>', '[KIND:]FIELD=VALUE,… or [KIND:]FIELD->VALUE, see below')
+    .option('--filter <filter...>', 'only events that match: [KIND:]FIELD=VALUE,… or [KIND:]FIELD->VALUE')
     .option('--events <json>', 'kinds and filters as JSON of the API; @PATH reads a file, - reads stdin')
     .addHelpText('after', FILTER_HELP);
 }

@@ -26,7 +26,7 @@ export function addAccountCommands(program: Command): void {
   program
     .command('login')
     .description('Sign in with e-mail and password and store the session for later commands')
-    .option('--email <address>')
+    .option('--email <address>', 'your e-mail address')
     .option('--password-stdin', 'read the password from stdin')
     .action(async (options: { email?: string; passwordStdin?: true }, command: Command) => {
       const { env, output, baseUrl } = contextOf(command, { quiet: true });

@@ -70,9 +70,9 @@ export function addAdminCommands(program: Command): void {
   admin
     .command('setup')
     .description('Create the first workspace with a project, an owner and an API key')
-    .requiredOption('--workspace <name>')
-    .requiredOption('--project <name>')
-    .option('--project-key <KEY>', 'default: derived from the name')
+    .requiredOption('--workspace <name>', 'name of the workspace')
+    .requiredOption('--project <name>', 'name of the project')
+    .option('--project-key <KEY>', 'short key of the project in capitals; default: derived from the name')
     .requiredOption('--email <address>', 'e-mail address of the owner')
     .option('--name <text>', 'name of the owner')
     .option('--password-stdin', "read the owner's password from stdin; default: generated")

@@ -34,7 +34,7 @@ export function addAgentCommands(program: Command): void {
     .option('--file <path>', 'use this file instead of AGENTS_FILE')
     .addHelpText(
       'after',
-      '\nReads the same environment as a task worker. Sends each model a one-word prompt. Without AGENTS_FILE and --file, lists the agents of the service, if there is one. Of an agent that has other settings there, shows the last call.',
+      '\nReads the same environment as a task worker. Sends each model a one-word prompt. Without AGENTS_FILE and --file, lists the agents of the service, if there is one. Tests those that have the same backend and model here, and shows the last call of the others.',
     )
     .action(async ({ file }: { file?: string }, command: Command) => {
       const output = outputOf(command);

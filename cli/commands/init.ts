@@ -7,8 +7,8 @@ import { ioOf } from '../io.ts';
 export function addInitCommand(program: Command): void {
   program
     .command('init')
-    .description('Write the files to start from into this folder: agents, a receiver, two compose files')
-    .addHelpText('after', '\nFiles that exist stay as they are. A checkout contains these files already.')
+    .description('Write starter files into this folder: agents, a receiver, two compose files')
+    .addHelpText('after', '\nExisting files are not changed. A checkout contains these files already.')
     .action((_options: object, command: Command) => {
       const output = outputOf(command);
       const files = writeStarterFiles(process.cwd(), ioOf(command).env);

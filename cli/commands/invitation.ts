@@ -23,7 +23,7 @@ export function addInvitationCommands(member: Command): void {
   member
     .command('invite')
     .description('Invite a person with a link that works once (admins)')
-    .requiredOption('--email <address>')
+    .requiredOption('--email <address>', 'e-mail address of the person')
     .addOption(new Option('--role <role>', 'up to your own role').choices(ROLES).makeOptionMandatory())
     .action(async ({ email, role }: { email: string; role: string }, command: Command) => {
       const { apiForPeople, output } = contextOf(command);

@@ -50,7 +50,7 @@ export function addKeyCommands(program: Command): void {
     );
   addPaging(key.command('list').description('List keys, newest first'))
     .option('--project <id>', 'only keys of this project')
-    .option('--created-by <member-id>', 'only keys that this person created, also if the person was removed')
+    .option('--created-by <member-id>', 'only keys that this person created, even if the person was removed')
     .option('--active', 'only keys that are neither revoked nor expired')
     .action(async (options: ListOptions, command: Command) => {
       const { apiForPeople, output } = contextOf(command);

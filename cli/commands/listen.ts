@@ -32,7 +32,12 @@ export function addListenCommand(program: Command): void {
     .description('Forward events to a local address while the command runs')
     .requiredOption('--forward <address>', 'where to forward events; the service does not need to reach it')
     .option('--events <kinds>', 'event kinds separated by commas, for example issue.*,sprint.started', 'all')
-    .addOption(new Option('--filter <filter...>', '[KIND:]FIELD=VALUE,… or [KIND:]FIELD->VALUE'))
+    .addOption(
+      new Option(
+        '--filter <filter...>',
+        'only events that match: [KIND:]FIELD=VALUE,… or [KIND:]FIELD->VALUE',
+      ),
+    )
     .option('--name <text>', 'name of the webhook')
     .addHelpText('after', HELP)
     .action(async (options: Options, command: Command) => {

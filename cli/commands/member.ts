@@ -22,9 +22,9 @@ export function addMemberCommands(program: Command): void {
   member
     .command('create')
     .description('Add a member (admins). Without --password-stdin, a password is generated and shown once')
-    .requiredOption('--email <address>')
-    .option('--name <text>')
-    .addOption(new Option('--role <role>').choices(ROLES).makeOptionMandatory())
+    .requiredOption('--email <address>', 'e-mail address of the member')
+    .option('--name <text>', 'name of the member; default: the part of the e-mail address before @')
+    .addOption(new Option('--role <role>', 'role of the member').choices(ROLES).makeOptionMandatory())
     .option('--password-stdin', 'read the initial password from stdin')
     .action(async ({ email, name, role, passwordStdin }: CreateOptions, command: Command) => {
       const { apiForPeople, output } = contextOf(command);

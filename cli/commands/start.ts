@@ -10,7 +10,7 @@ export function addStartCommand(program: Command): void {
     .option('--no-tour', 'do not show the tour after the first start')
     .addHelpText(
       'after',
-      '\nIn a checkout the same as `npm start`. Otherwise the service and its data are in `.baton` of the current folder. The first start installs its packages there.',
+      '\nIn a checkout, does the same as `npm start`. Otherwise, the service and its data are in `.baton` of the current folder. The first start installs its packages there.',
     )
     .action(async ({ tour }: { tour: boolean }, command: Command) => {
       const io = ioOf(command);

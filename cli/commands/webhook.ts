@@ -59,7 +59,7 @@ function addCreate(webhook: Command): void {
     .option('--secret-file <path>', 'use the secret in this file, - for stdin')
     .option('--no-secret', 'create without a secret: deliveries are not signed')
     .option('--include-secret-header', 'send the secret itself as X-Webhook-Secret')
-    .option('--allow-secret-over-http', 'send it to an address with http, too, where others can read it')
+    .option('--allow-secret-over-http', 'send it even to an http address, where others can read it')
     .option('--standard-webhooks', 'also send the headers of Standard Webhooks')
     .option('--inactive', 'create the webhook inactive');
   addEventOptions(create).action(async (options: ChangeOptions & SecretOptions, command: Command) => {
@@ -126,19 +126,16 @@ function addEdit(webhook: Command): void {
     .option('--to <address>', 'address of the endpoint')
     .option('--description <text>', 'what the webhook is for; empty: no description')
     .option('--include-secret-header', 'send the secret itself as X-Webhook-Secret')
-    .option('--no-include-secret-header')
-    .option(
-      '--allow-secret-over-http',
-      'send the secret to an address with http, too, where others can read it',
-    )
+    .option('--no-include-secret-header', 'do not send the secret itself')
+    .option('--allow-secret-over-http', 'send the secret even to an http address, where others can read it')
     .option('--standard-webhooks', 'also send the headers of Standard Webhooks')
-    .option('--no-standard-webhooks')
+    .option('--no-standard-webhooks', 'do not send the headers of Standard Webhooks')
     .option(
       '--secret-file <path>',
       'replace the secret with the one in this file, - for stdin; required to send it to a new URL',
     )
     .option('--no-secret', 'remove the secret: deliveries are no longer signed')
-    .option('--active', 'activate the webhook, also after failures disabled it')
+    .option('--active', 'activate the webhook, even if failures disabled it')
     .option('--inactive', 'deactivate the webhook: events are skipped');
   addEventOptions(edit).action(
     async (id: string, options: ChangeOptions & SecretOptions, command: Command) => {

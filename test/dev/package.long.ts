@@ -59,7 +59,7 @@ describe('the package', function () {
     assert.equal((await run('node', ['client.js'], { cwd: project })).stdout, 'function function\n');
   });
 
-  it('writes files to start from, and keeps those that exist', async () => {
+  it('writes starter files, and keeps those that exist', async () => {
     const files = ['agents.yml', 'receiver.ts', 'compose.yaml', 'compose.agents.yaml'];
     const init = async () =>
       (JSON.parse((await baton(['--json', 'init'])).stdout) as { data: StarterFile[] }).data;
