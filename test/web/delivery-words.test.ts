@@ -144,7 +144,7 @@ describe('a held delivery in words', () => {
     const because = 'Held because the webhook was disabled.';
     assert.equal(
       describeDelivery(held, 'disabled'),
-      `${because} When the webhook is enabled, recover its deliveries.`,
+      `${because} Enable the webhook, then recover its deliveries.`,
     );
     assert.equal(
       describeDelivery(held, 'active'),

@@ -57,7 +57,7 @@ describe('with the keyboard alone', () => {
     const log = page.getByRole('list', { name: 'Deliveries' });
     await press(log.getByRole('listitem').filter({ hasText: 'held' }).first().getByRole('link'));
     const panel = page.getByRole('complementary', { name: 'Delivery' });
-    await panel.getByText('When the webhook is enabled, recover its deliveries.').waitFor();
+    await panel.getByText('Enable the webhook, then recover its deliveries.').waitFor();
     await page.keyboard.press('Escape');
 
     receiver.answering(200);

@@ -504,7 +504,7 @@ describe('the webhook screens', function () {
     await page.getByRole('button', { name: 'Notifications', exact: true }).waitFor();
     await picture(page, 'webhook-disabled');
     await log().filter({ hasText: 'held' }).first().getByRole('link').click();
-    await panel().getByText('When the webhook is enabled, recover its deliveries.').waitFor();
+    await panel().getByText('Enable the webhook, then recover its deliveries.').waitFor();
     await page.keyboard.press('Escape');
     const viewer = await openScreens(world, {
       cookie: await addPerson(world, await world.signIn(), 'viewer'),

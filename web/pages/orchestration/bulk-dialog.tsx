@@ -55,7 +55,7 @@ export function BulkDialog({ action, runs, others, onClose, onDone }: DialogProp
         <Text size="sm">
           {action === 'cancel'
             ? 'This ends the runs. They cannot be continued, only rerun.'
-            : 'Starts a new run for each. It repeats the incomplete steps and keeps the results of the others. A result is sent to the same callback URL.'}
+            : 'Starts a new run for each. A new run repeats the incomplete steps and keeps the results of the others. Its result is sent to the same callback URL.'}
         </Text>
         {others > 0 ? <Text size="sm">{leftOutText(action, others)}</Text> : null}
         <Text size="sm" role="status">

@@ -96,7 +96,7 @@ function limitsOf({ backend, limits }: Agent): string {
   const parts = [`${limits.model_calls} calls`];
   if (limits.tokens !== null) parts.push(`${limits.tokens.toLocaleString('en')} tokens`);
   if (limits.cost_usd !== null) parts.push(`$${limits.cost_usd}`);
-  return `At most ${parts.join(', ')} per attempt, then it ${limits.on_limit === 'fail' ? 'fails' : 'asks a person'}`;
+  return `At most ${parts.join(', ')} per attempt, then it ${limits.on_limit === 'fail' ? 'fails' : 'escalates'}`;
 }
 
 function Teams({ catalogue: { teams, planner } }: { catalogue: Catalogue }) {

@@ -43,7 +43,7 @@ export function SourceAddresses() {
               <CopyButton value={query.data.addresses.join('\n')} label="Copy all" />
             </Group>
             <Text size="sm" c="dimmed">
-              The same list for programs, without a key:{' '}
+              Programs can read this list without a key:{' '}
               <Code>{location.origin}/api/v1/source-addresses</Code>
             </Text>
           </Stack>

@@ -125,7 +125,7 @@ function NoMatches() {
         </ButtonLink>
       }
     >
-      Change or clear the filters.{text ? ' Search looks in names, URLs and events.' : null}
+      Change or clear the filters.{text ? ' Search covers names, URLs and events.' : null}
     </EmptyState>
   );
 }

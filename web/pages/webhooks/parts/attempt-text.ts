@@ -197,7 +197,7 @@ function heldText(webhook: StatusOfWebhook): string {
   const held = 'Held because the webhook was disabled.';
   switch (webhook) {
     case 'disabled':
-      return `${held} When the webhook is enabled, recover its deliveries.`;
+      return `${held} Enable the webhook, then recover its deliveries.`;
     case 'inactive':
       return `${held} Activate the webhook, then recover its deliveries.`;
     case 'active':
