@@ -117,7 +117,7 @@ export type StatusChange = { webhook_id: string; to: 'disabled' | 'enabled'; at:
 
 export type WorkflowRow = { id: string; type: string; status: string };
 
-/** A fault with the times of its begin and end; `failure`: why it could not be injected. */
+/** A fault with the times of its start and end; `failure`: why it could not be injected. */
 export type InjectedFault = { fault: PlannedFault; from: number; to: number; failure: string | null };
 
 export type ScenarioRecords = {
