@@ -131,7 +131,7 @@ function actionRoutes(deps: Dependencies, { pauses }: TaskLimits): Route[] {
     route({
       ...common('continue'),
       description:
-        'A paused run may wait for the answer to a question of an agent (`question`). A request that names another question than the open one is rejected, so that a repeated request does not answer a question that nobody has read.',
+        'A paused run may wait for the answer to a question of an agent (`question`). A request that names a question other than the open one is rejected, so that a repeated request does not answer a question that nobody has read.',
       body: schema.continueRequest,
       handle: async ({ caller, params, body }) =>
         await applyAction(
