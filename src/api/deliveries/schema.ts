@@ -20,7 +20,7 @@ export const attemptRequest = z.strictObject({
     .string()
     .nullable()
     .describe(
-      'Null after the payload was deleted, and in older attempts if all payloads would be larger than 8 MiB: it is the same in all attempts',
+      'Null after the payload was deleted, and in older attempts if all payloads together would exceed 8 MiB. The payload is the same in all attempts',
     ),
 });
 

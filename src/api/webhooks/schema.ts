@@ -126,7 +126,7 @@ export const recovery = z
     count_only: z
       .boolean()
       .default(false)
-      .describe('Only returns the number, with 200; also while the webhook is disabled or inactive'),
+      .describe('Only returns the number, with 200; even while the webhook is disabled or inactive'),
   })
   .meta({ id: 'Recovery' });
 export const recovered = z

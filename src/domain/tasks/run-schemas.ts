@@ -63,7 +63,7 @@ export const escalation = z
 
 export const question = z
   .strictObject({
-    id: z.string().optional().describe('Unique within the run. Absent in questions of versions before 0.2'),
+    id: z.string().optional().describe('Unique within the run. Absent in questions of earlier versions'),
     step: z.string(),
     agent: z.string(),
     text: z.string(),

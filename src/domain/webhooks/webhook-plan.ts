@@ -47,7 +47,7 @@ const plan = {
   allow_secret_over_http: z
     .boolean()
     .describe(
-      'Must be `true` in a request that lets `X-Webhook-Secret` be sent to a new address over plain http, except on this machine. Not stored',
+      'Must be `true` in a request that makes Baton send `X-Webhook-Secret` to a new URL over plain http, except on this machine. Not stored',
     )
     .optional(),
   active: z.boolean().optional(),
@@ -82,7 +82,7 @@ export const webhookEdit = z
       .nullable()
       .optional()
       .describe(
-        'Replaces the old secret immediately; null: no secret. Required if the request lets `X-Webhook-Secret` be sent to a new URL: repeat the current secret or set a new one',
+        'Replaces the old secret immediately; null: no secret. Required if the request makes Baton send `X-Webhook-Secret` to a new URL: repeat the current secret or set a new one',
       ),
     active: plan.active.describe('`true` also re-enables a webhook that was disabled by failures'),
   })

@@ -220,7 +220,7 @@ class DeliveryAttemptRequest(TypedDict):
     """
     body: str | None
     """
-    Null after the payload was deleted, and in older attempts if all payloads would be larger than 8 MiB: it is the same in all attempts
+    Null after the payload was deleted, and in older attempts if all payloads together would exceed 8 MiB. The payload is the same in all attempts
     """
 
 
@@ -767,7 +767,7 @@ class Question(TypedDict):
 
     id: NotRequired[str]
     """
-    Unique within the run. Absent in questions of versions before 0.2
+    Unique within the run. Absent in questions of earlier versions
     """
     step: str
     agent: str
@@ -793,7 +793,7 @@ class Recovery(TypedDict):
     """
     count_only: NotRequired[bool]
     """
-    Only returns the number, with 200; also while the webhook is disabled or inactive
+    Only returns the number, with 200; even while the webhook is disabled or inactive
     """
 
 
@@ -1307,7 +1307,7 @@ class TestAttemptRequest(TypedDict):
     """
     body: str | None
     """
-    Null after the payload was deleted, and in older attempts if all payloads would be larger than 8 MiB: it is the same in all attempts
+    Null after the payload was deleted, and in older attempts if all payloads together would exceed 8 MiB. The payload is the same in all attempts
     """
 
 
@@ -1847,7 +1847,7 @@ class WebhookEdit(TypedDict):
     """
     allow_secret_over_http: NotRequired[bool]
     """
-    Must be `true` in a request that lets `X-Webhook-Secret` be sent to a new address over plain http, except on this machine. Not stored
+    Must be `true` in a request that makes Baton send `X-Webhook-Secret` to a new URL over plain http, except on this machine. Not stored
     """
     active: NotRequired[bool]
     """
@@ -1859,7 +1859,7 @@ class WebhookEdit(TypedDict):
     """
     secret: NotRequired[str | None]
     """
-    Replaces the old secret immediately; null: no secret. Required if the request lets `X-Webhook-Secret` be sent to a new URL: repeat the current secret or set a new one
+    Replaces the old secret immediately; null: no secret. Required if the request makes Baton send `X-Webhook-Secret` to a new URL: repeat the current secret or set a new one
     """
 
 
@@ -1879,7 +1879,7 @@ class WebhookPlan(TypedDict):
     """
     allow_secret_over_http: NotRequired[bool]
     """
-    Must be `true` in a request that lets `X-Webhook-Secret` be sent to a new address over plain http, except on this machine. Not stored
+    Must be `true` in a request that makes Baton send `X-Webhook-Secret` to a new URL over plain http, except on this machine. Not stored
     """
     active: NotRequired[bool]
     standard_webhooks: NotRequired[bool]
