@@ -25,7 +25,7 @@ case $process in
   migrate) protected cli/baton.mjs admin migrate ;;
   baton) protected cli/baton.mjs "$@" ;;
   *)
-    echo "Say which process: api, gateway, task-worker, delivery-worker, migrate, or baton with its words." >&2
+    echo "Name a process: api, gateway, task-worker, delivery-worker, migrate, or baton with its arguments." >&2
     exit 2
     ;;
 esac

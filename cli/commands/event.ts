@@ -39,7 +39,7 @@ export function addEventCommands(program: Command): void {
         const types = await eventTypes(api());
         output.document({ data: types });
         const rows = types.map(({ event, description }) => [event, description]);
-        return output.line(table(['EVENT', 'MEANS'], rows));
+        return output.line(table(['EVENT', 'MEANING'], rows));
       }
       const type = await eventTypeOf(api(), kind);
       output.document(type);

@@ -46,7 +46,7 @@ export function addInvitationCommands(member: Command): void {
         status,
         expires_at,
       ]);
-      output.line(table(['INVITATION', 'E-MAIL', 'ROLE', 'STATUS', 'UNTIL'], rows) + moreLine(page));
+      output.line(table(['INVITATION', 'E-MAIL', 'ROLE', 'STATUS', 'EXPIRES'], rows) + moreLine(page));
     });
   member
     .command('uninvite <invitation-id>')
