@@ -75,7 +75,7 @@ function wordsFor(issue: Issue, value: unknown): [FieldProblem, string] {
   }
 }
 
-function lengthOf(length: number | bigint, origin: 'string' | 'array'): string {
+function lengthOf(length: number | bigint, origin: string): string {
   return origin === 'array' ? counted(length, 'entry', 'entries') : counted(length, 'character');
 }
 
