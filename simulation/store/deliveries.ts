@@ -1,6 +1,14 @@
 import type { DeliveryToSend } from '../../src/database/webhooks/dispatch.ts';
 import { NEW, putAside } from './results.ts';
-import { compare, deliveriesWhere, pageOf, waits, type DeliveryRow, type Steps, type Tables } from './tables.ts';
+import {
+  compare,
+  deliveriesWhere,
+  pageOf,
+  waits,
+  type DeliveryRow,
+  type Steps,
+  type Tables,
+} from './tables.ts';
 
 type DeliverySteps = Pick<
   Steps,

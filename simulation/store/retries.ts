@@ -3,11 +3,7 @@ import { pageOf, type RetryRow, type Steps, type Tables } from './tables.ts';
 
 type RetrySteps = Pick<
   Steps,
-  | 'startScheduledRetry'
-  | 'endScheduledRetry'
-  | 'recordUnmadeRetry'
-  | 'markMadeRetries'
-  | 'listOverdueRetries'
+  'startScheduledRetry' | 'endScheduledRetry' | 'recordUnmadeRetry' | 'markMadeRetries' | 'listOverdueRetries'
 >;
 
 /** How far the clocks of two machines may differ, in milliseconds. */

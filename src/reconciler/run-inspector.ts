@@ -197,7 +197,9 @@ export function createRunInspector({
 
 /** Returns whether a workflow is sending a callback. It then knows that its run has ended. */
 function isCallingBack({ pendingActivities }: { pendingActivities?: PendingActivity[] | null }): boolean {
-  return pendingActivities?.some(({ activityType }) => activityType?.name === SEND_CALLBACK_ACTIVITY) ?? false;
+  return (
+    pendingActivities?.some(({ activityType }) => activityType?.name === SEND_CALLBACK_ACTIVITY) ?? false
+  );
 }
 
 type PendingActivity = { activityType?: { name?: string | null } | null };

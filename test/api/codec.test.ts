@@ -124,7 +124,10 @@ describe('the codec server', function () {
     const payloads = await encryptedInput();
     const email = 'late-admin@example.com';
     const person = { email, role: 'admin', password: PASSWORD };
-    const { json: member } = await world.send('POST', '/api/v1/members', { ...world.as(owner), body: person });
+    const { json: member } = await world.send('POST', '/api/v1/members', {
+      ...world.as(owner),
+      body: person,
+    });
     const headers = inTheUi(await world.signIn(email));
     const end = beginRequest(`${world.api.url}/codec/decode`, { payloads }, headers);
     await eventually('the session is used', async () => {

@@ -89,7 +89,10 @@ describe('the events of a run', () => {
         data: { seq: number }[];
         last_seq: number;
       };
-    const seqs = ({ data, last_seq }: Awaited<ReturnType<typeof page>>) => [data.map(({ seq }) => seq), last_seq];
+    const seqs = ({ data, last_seq }: Awaited<ReturnType<typeof page>>) => [
+      data.map(({ seq }) => seq),
+      last_seq,
+    ];
     assert.deepEqual(seqs(await page('limit=2')), [[1, 2], 5]);
     assert.deepEqual(seqs(await page('limit=3&after=2')), [[3, 4, 5], 5]);
     assert.deepEqual(seqs(await page('limit=3&after=5')), [[], 5]);

@@ -21,9 +21,12 @@ describe('a stream with heartbeats', () => {
 
   it('fails as its texts do', async () => {
     async function* texts(): AsyncGenerator<string> {
+      yield 'text';
       throw new Error('the database is away');
     }
-    await assert.rejects(withHeartbeats(texts(), 3_600_000).next(), /the database is away/);
+    const stream = withHeartbeats(texts(), 3_600_000);
+    assert.equal((await stream.next()).value, 'text');
+    await assert.rejects(stream.next(), /the database is away/);
   });
 
   it('ends its texts with it', async () => {

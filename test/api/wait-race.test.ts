@@ -33,7 +33,12 @@ describe('a request that waits for a change', () => {
     const id = await quietRun(world.database, world.installation);
     const ask = async (number: number) => {
       const question = { id: `${number}`, step: 'design', agent: 'architect', text: 'Why?', at: AT };
-      const view = { ...initialView(), state: 'paused' as const, paused_from: 'executing' as const, question };
+      const view = {
+        ...initialView(),
+        state: 'paused' as const,
+        paused_from: 'executing' as const,
+        question,
+      };
       const entry = { key: `asked-${number}`, type: 'state.changed' as const, at: AT, data: {} };
       await recordChange(world.database, { executionId: id, view, entries: [entry] });
       const row = await findRun(world.database, id);

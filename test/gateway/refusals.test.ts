@@ -254,12 +254,17 @@ describe('the channel', function () {
         const other = await newToken(await keyWith(world, ['tasks:read']));
         const connected = await Promise.all([
           ...Array.from({ length: PER_TOKEN }, () => open(url, token)),
-          ...Array.from({ length: PER_OWNER - PER_TOKEN }, (_, index) => open(url, forger.endingIn(600 + index))),
+          ...Array.from({ length: PER_OWNER - PER_TOKEN }, (_, index) =>
+            open(url, forger.endingIn(600 + index)),
+          ),
         ]);
         await assert.rejects(open(url, forger.endingIn(500)), { message: 'too_many_connections' });
         connected.push(await open(url, other));
         await connected.shift()?.close();
-        await eventually('a connection is released', async () => (await numbers()).connections === PER_OWNER + 1);
+        await eventually(
+          'a connection is released',
+          async () => (await numbers()).connections === PER_OWNER + 1,
+        );
         connected.push(await open(url, forger.endingIn(500)));
         await Promise.all(connected.map((speaker) => speaker.close()));
       });

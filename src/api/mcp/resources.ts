@@ -128,7 +128,9 @@ function withNextEvents(body: unknown, { execution_id: id }: Record<string, stri
 /** @throws ResourceNotFoundError for a wrong percent encoding */
 function paramsOf(template: Template, uri: string): Record<string, string> {
   const groups: Record<string, string | undefined> = template.uri.exec(uri)?.groups ?? {};
-  const found = Object.entries(groups).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  const found = Object.entries(groups).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
   try {
     return Object.fromEntries(found.map(([name, value]) => [name, decodeURIComponent(value)]));
   } catch {

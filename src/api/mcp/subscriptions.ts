@@ -91,7 +91,7 @@ export function createFeed(
   { caller, log, requestId }: Pick<McpRequest, 'caller' | 'log' | 'requestId'>,
   end: () => void,
 ): Feed {
-  let publishOne = (_: string): void => {};
+  let publishOne: (uri: string) => void = () => {};
   const updates = new PacedUpdates((uri) => publishOne(uri));
   const listen = (listener: (event: ServerEvent) => void) => {
     publishOne = (uri) => listener({ kind: 'resource_updated', uri });

@@ -207,12 +207,14 @@ const filters = {
  */
 function withMetadataFilters<Shape extends z.ZodRawShape>(shape: Shape) {
   const known = z.strictObject(shape);
-  return known.catchall(z.string()).superRefine(
+  return known.catchall(z.unknown()).superRefine(
     (given, context) => {
       const others = Object.entries(given).filter(([name]) => !Object.hasOwn(shape, name));
       for (const [index, [name, value]] of others.entries()) {
         if (!/^metadata\..+/s.test(name)) {
           context.addIssue({ code: 'unrecognized_keys', keys: [name], input: given });
+        } else if (typeof value !== 'string') {
+          context.addIssue({ code: 'invalid_type', expected: 'string', path: [name], input: value });
         } else if (!isStorableJson([name, value])) {
           const message = 'must not contain a NUL character or half of a surrogate pair';
           context.addIssue({ ...fieldProblem('not_storable', message), path: [name] });

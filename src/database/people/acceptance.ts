@@ -116,7 +116,9 @@ export async function joinByInvitation(
 }
 
 /** A person, or why that person cannot accept. */
-type PersonFound = { userId: string } | Extract<AcceptanceRefusal, 'not_yours' | 'initial_password' | 'changed'>;
+type PersonFound =
+  | { userId: string }
+  | Extract<AcceptanceRefusal, 'not_yours' | 'initial_password' | 'changed'>;
 
 /** Returns the person who accepts. */
 async function personOf(

@@ -313,7 +313,9 @@ export async function listOverdueDeliveries(
   before: Date,
   { after, limit }: OverduePage,
 ): Promise<{ id: string; generation: number; due: Date }[]> {
-  const rest = after ? sql`and (next_attempt_at, id) > (${after.due}::timestamptz, ${after.id}::uuid)` : sql``;
+  const rest = after
+    ? sql`and (next_attempt_at, id) > (${after.due}::timestamptz, ${after.id}::uuid)`
+    : sql``;
   const { rows } = await sql<{ id: string; generation: number; next_attempt_at: string }>`
     select id, generation, next_attempt_at from deliveries
     where status = 'retrying' and retry_started and next_attempt_at < ${before}::timestamptz ${rest}

@@ -174,7 +174,9 @@ export async function listOverdueRetries(
   before: Date,
   { after, limit }: OverduePage,
 ): Promise<ScheduledRetry[]> {
-  const rest = after ? sql`and (at, token) > (${after.due.toISOString()}::timestamptz, ${after.id}::uuid)` : sql``;
+  const rest = after
+    ? sql`and (at, token) > (${after.due.toISOString()}::timestamptz, ${after.id}::uuid)`
+    : sql``;
   const { rows } = await sql<RawRetry>`
     select delivery_id, token, at, attempts from scheduled_retries
     where at < ${before.toISOString()}::timestamptz and ended_at is null and cancelled_at is null ${rest}
