@@ -189,10 +189,6 @@ export const SURVIVORS: readonly Survivors[] = [
     reason: `${LESS_MEMORY} A full bucket is the same as a new one.`,
     mutants: [
       [
-        '{ for (const [key, bucket] of buckets) { if (bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond >= rate.burst) buckets.delete(key); } }',
-        '{}',
-      ],
-      [
         '{ if (bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond >= rate.burst) buckets.delete(key); }',
         '{}',
       ],
@@ -206,10 +202,8 @@ export const SURVIVORS: readonly Survivors[] = [
         'bucket.tokens + ((now - bucket.at) / 1_000) * rate.perSecond',
         'bucket.tokens - (now - bucket.at) / 1_000 * rate.perSecond',
       ],
-      ['buckets.size >= SWEEP_AT && !buckets.has(key)', 'false'],
-      ['buckets.size >= SWEEP_AT', 'buckets.size > SWEEP_AT'],
-      ['!buckets.has(key)', 'buckets.has(key)'],
-      ['sweep(now);', ';'],
+      ['buckets.size >= sweepAt && !buckets.has(key)', 'false'],
+      ['buckets.size >= sweepAt', 'buckets.size > sweepAt'],
     ],
   },
   {

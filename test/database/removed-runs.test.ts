@@ -22,7 +22,7 @@ describe('the removal of runs past their retention', () => {
   const left = async () =>
     (await execute<{ count: number }>('select count(*)::integer as count from task_runs'))[0]?.count;
 
-  /** Removes runs in one turn, in which each look at the clock takes `ms` milliseconds. */
+  /** Removes runs in one turn, in which each reading of the clock takes `ms` milliseconds. */
   async function turn(ms: number): Promise<void> {
     let passed = 0;
     const clock = () => new Date(Date.now() + (passed += ms));

@@ -1,5 +1,5 @@
 # Generated from the schemas of the service by dev/types/python-types.ts.
-# Their SHA-256 is da676f7c266896c98a155dd34570f51507e5cae4c8a101b01b48900a9c153257.
+# Their SHA-256 is 513f615244c441b9a49a91599ca5e3c0857c16da141522e5684516542cdd5399.
 
 from __future__ import annotations
 
