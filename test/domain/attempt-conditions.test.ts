@@ -54,12 +54,12 @@ describe('an attempt outside the schedule', () => {
 
 describe('the attempt of a test', () => {
   it('is settled if the test was cancelled', () => {
-    assert.equal(isTestSettled({ status: 'cancelled', attempts_count: 0 }), true);
+    assert.equal(isTestSettled({ status: 'cancelled', attempts_count: 0 }, 0), true);
   });
 
   it('is settled once it is recorded, also if it failed', () => {
-    assert.equal(isTestSettled({ status: 'pending', attempts_count: 0 }), false);
-    assert.equal(isTestSettled({ status: 'succeeded', attempts_count: 1 }), true);
-    assert.equal(isTestSettled({ status: 'failed', attempts_count: 1 }), true);
+    assert.equal(isTestSettled({ status: 'pending', attempts_count: 0 }, 0), false);
+    assert.equal(isTestSettled({ status: 'succeeded', attempts_count: 1 }, 0), true);
+    assert.equal(isTestSettled({ status: 'failed', attempts_count: 1 }, 0), true);
   });
 });

@@ -22,7 +22,7 @@ export function createRequestedAttempts({ store, attempt }: { store: DeliverySto
   return async (delivery: DeliveryToSend, request: Request, now: () => Date): Promise<boolean> => {
     const { trigger, token, attempts, isOld } = request;
     const isWanted = (current: DeliveryProgress) =>
-      trigger === 'test' ? !isTestSettled(current) : !isSettled(current, attempts);
+      !(trigger === 'test' ? isTestSettled : isSettled)(current, attempts);
     if (!isWanted(delivery)) return true;
     const [one] = await selectSendable(store, [delivery], now());
     if (one) {

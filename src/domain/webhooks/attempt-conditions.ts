@@ -49,12 +49,12 @@ export function isSettled(
 }
 
 /**
- * Returns whether the attempt of a test is settled without being made: the test was cancelled, or its attempt is recorded,
- * whatever its result. A test has one attempt.
+ * Returns whether the attempt of a test is settled without being made: the test was cancelled, or its attempt was recorded
+ * after the request, whatever its result. `attemptsAtRequest` were recorded before it.
  */
-export function isTestSettled({
-  status,
-  attempts_count: attempts,
-}: Pick<DeliveryProgress, 'status' | 'attempts_count'>): boolean {
-  return status === 'cancelled' || attempts > 0;
+export function isTestSettled(
+  { status, attempts_count: attempts }: Pick<DeliveryProgress, 'status' | 'attempts_count'>,
+  attemptsAtRequest: number,
+): boolean {
+  return status === 'cancelled' || attempts > attemptsAtRequest;
 }
