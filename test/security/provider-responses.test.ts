@@ -9,21 +9,21 @@ import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { createTokens } from '../../src/security/tokens.ts';
 
 describe('a response of an identity provider that is too large when decompressed', () => {
-  const blanks = Buffer.alloc(64 * 1_048_576, 32);
   const clock = () => new Date();
   let server: Server;
   let url: string;
   /** Valid metadata of an OpenID provider, with many blanks. */
-  const bomb = () => {
-    const metadata = { issuer: url, authorization_endpoint: `${url}/a`, token_endpoint: `${url}/t` };
-    return gzipSync(Buffer.concat([blanks, Buffer.from(JSON.stringify(metadata))]));
-  };
+  let bomb: Buffer;
   before(async () => {
     server = createServer((_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb());
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const metadata = { issuer: url, authorization_endpoint: `${url}/a`, token_endpoint: `${url}/t` };
+    const blanks = Buffer.alloc(64 * 1_048_576, 32);
+    // Compressed before the requests, whose time is limited.
+    bomb = gzipSync(Buffer.concat([blanks, Buffer.from(JSON.stringify(metadata))]));
   });
   after(async () => {
     server.closeAllConnections();
