@@ -27,7 +27,7 @@ const listenRequest = z.looseObject({
   params: z.looseObject({
     notifications: z.looseObject({
       resourceSubscriptions: z.array(z.string()).default([]),
-      taskIds: z.unknown(),
+      taskIds: z.unknown().optional(),
     }),
   }),
 });
