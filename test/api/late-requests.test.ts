@@ -91,7 +91,7 @@ describe('a request that is admitted before its credential ends', () => {
     const waiting = world.send('POST', '/a2a', { key: key.key, body, headers: version });
     const run = await eventually('the run is planning', async () => {
       const { json } = await world.send('GET', '/api/v1/tasks?state=planning');
-      return json.data.find((one: { title: string }) => one.title === text);
+      return json.data.find((one: { title: string }) => one.title === text) ?? null;
     });
     await revoke(key);
     await world.send('POST', `/api/v1/tasks/${run.execution_id}/cancel`);

@@ -191,13 +191,15 @@ describe('the settings screens', () => {
   it('accept an invitation with the password of an existing account', async () => {
     const email = `grace-${randomUUID()}@example.com`;
     const owner = world.as(await world.signIn());
-    const member = { email, role: 'viewer', name: 'Grace', password: PASSWORD };
-    const added = await world.send('POST', '/api/v1/members', { ...owner, body: member });
-    await world.send('DELETE', `/api/v1/members/${added.json.id}`, owner);
-    const invited = await world.send('POST', '/api/v1/invitations', {
-      ...owner,
-      body: { email, role: 'admin' },
-    });
+    const invite = (role: string) =>
+      world.send('POST', '/api/v1/invitations', { ...owner, body: { email, role } });
+    const token = new URL((await invite('viewer')).json.url).hash.slice(1);
+    const accepted = { token, name: 'Grace', password: PASSWORD };
+    await world.send('POST', '/api/v1/invitations/accept', { key: null, body: accepted });
+    const { json: members } = await world.send('GET', '/api/v1/members', owner);
+    const { id } = members.data.find((member: { email: string }) => member.email === email);
+    await world.send('DELETE', `/api/v1/members/${id}`, owner);
+    const invited = await invite('admin');
     const guest = await openScreens(world, { cookie: null });
     const { page } = guest;
     await guest.go(`/invitation${new URL(invited.json.url).hash}`);

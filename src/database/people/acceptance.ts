@@ -168,7 +168,7 @@ function hasInitialPassword({ password_hash: hash, initial_password_hash: initia
 
 /**
  * Returns whether an account with a password of an admin belongs to no workspace any more, so that its person can neither
- * change the password nor lose anything: a person who is invited with this address begins like a new one.
+ * change the password nor lose anything: the person who is invited with this address begins like a new one.
  */
 async function isAbandoned(em: EntityManager, user: Account): Promise<boolean> {
   return hasInitialPassword(user) && (await em.count(Member, { user_id: user.id })) === 0;

@@ -54,12 +54,16 @@ function wordsFor(issue: Issue, value: unknown): [FieldProblem, string] {
       if (valueAt(value, issue.path) === undefined) return ['required', 'is required'];
       return ['wrong_type', `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}`];
     case 'too_big':
-      if (issue.origin === 'string' || issue.origin === 'array')
-        return ['too_long', `must have at most ${lengthOf(issue.maximum, issue.origin)}`];
+      if (issue.origin === 'string')
+        return ['too_long', `must have at most ${counted(issue.maximum, 'character')}`];
+      if (issue.origin === 'array')
+        return ['too_long', `must have at most ${counted(issue.maximum, 'entry', 'entries')}`];
       return ['too_large', `must be at most ${issue.maximum}`];
     case 'too_small':
-      if (issue.origin === 'string' || issue.origin === 'array')
-        return ['too_short', `must have at least ${lengthOf(issue.minimum, issue.origin)}`];
+      if (issue.origin === 'string')
+        return ['too_short', `must have at least ${counted(issue.minimum, 'character')}`];
+      if (issue.origin === 'array')
+        return ['too_short', `must have at least ${counted(issue.minimum, 'entry', 'entries')}`];
       return ['too_small', `must be at least ${issue.minimum}`];
     case 'invalid_value':
       if (valueAt(value, issue.path) === undefined) return ['required', 'is required'];
@@ -73,10 +77,6 @@ function wordsFor(issue: Issue, value: unknown): [FieldProblem, string] {
     default:
       return ['invalid_format', 'has an invalid format'];
   }
-}
-
-function lengthOf(length: number | bigint, origin: string): string {
-  return origin === 'array' ? counted(length, 'entry', 'entries') : counted(length, 'character');
 }
 
 const UNKNOWN_WORDS: Readonly<Record<Where, string>> = {
