@@ -27,8 +27,8 @@ import { M0025OpenRuns } from './m0025-open-runs.ts';
 import { M0026IdempotencyTakeovers } from './m0026-idempotency-takeovers.ts';
 import { M0027LastWriters } from './m0027-last-writers.ts';
 import { M0028OverdueDeliveries } from './m0028-overdue-deliveries.ts';
-import { M0030EndedScheduledRetries } from './m0030-ended-scheduled-retries.ts';
-import { M0031InitialPasswords } from './m0031-initial-passwords.ts';
+import { M0029EndedScheduledRetries } from './m0029-ended-scheduled-retries.ts';
+import { M0030InitialPasswords } from './m0030-initial-passwords.ts';
 
 /**
  * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
@@ -64,6 +64,6 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0026IdempotencyTakeovers', class: M0026IdempotencyTakeovers },
   { name: 'M0027LastWriters', class: M0027LastWriters },
   { name: 'M0028OverdueDeliveries', class: M0028OverdueDeliveries },
-  { name: 'M0030EndedScheduledRetries', class: M0030EndedScheduledRetries },
-  { name: 'M0031InitialPasswords', class: M0031InitialPasswords },
+  { name: 'M0029EndedScheduledRetries', class: M0029EndedScheduledRetries },
+  { name: 'M0030InitialPasswords', class: M0030InitialPasswords },
 ];

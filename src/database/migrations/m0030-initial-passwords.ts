@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** Finds people whose password an admin has set. For existing people, the audit log tells. */
-export class M0031InitialPasswords extends Migration {
+export class M0030InitialPasswords extends Migration {
   override up(): void {
     this.addSql(`
       alter table users add column initial_password_hash text;

@@ -4,7 +4,7 @@ import { Migration } from '@mikro-orm/migrations';
  * Finds scheduled retries that have started but were neither made nor given up. Those that have started before this migration
  * count as ended.
  */
-export class M0030EndedScheduledRetries extends Migration {
+export class M0029EndedScheduledRetries extends Migration {
   override up(): void {
     this.addSql(`
       alter table scheduled_retries add column ended_at timestamptz(3);
