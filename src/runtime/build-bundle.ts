@@ -29,6 +29,8 @@ const { kind, failureConverterPath, traced, codePath } = JSON.parse(process.argv
 const { code } = await bundleWorkflowCode({
   ...(await optionsOf(kind)),
   logger: new DefaultLogger('WARN'),
+  // The source map keeps the positions for stack traces. The sources would only be copied into the memory of each worker (11 MB).
+  webpackConfigHook: (config) => ({ ...config, devtool: 'inline-nosources-source-map' }),
   ...(failureConverterPath === null ? {} : { failureConverterPath }),
   ...(traced ? { workflowInterceptorModules: [join(WORKFLOWS, 'trace-interceptors.ts')] } : {}),
 });

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { inCheckout } from '../../dev/common/paths.ts';
+import { workflowBundle } from '../../src/runtime/bundle.ts';
 
 /** Uses a copy of the sources, for which no bundle exists yet. */
 describe('the workflow bundle', function () {
@@ -60,6 +70,17 @@ describe('the workflow bundle', function () {
     writeFileSync(join(folder, 'src', 'workflows', 'index.ts'), "import './nowhere.ts';\n");
     await assert.rejects(requestBundle(), /nowhere\.ts/);
     assert.deepEqual(readdirSync(cache), [], 'the next process can try again');
+  });
+});
+
+describe('the source map of the workflow bundle', () => {
+  it('has the positions for stack traces, but not the sources, which each worker would keep in memory', async () => {
+    const { codePath } = await workflowBundle(console);
+    const encoded = readFileSync(codePath, 'utf8').split(';base64,').at(-1) ?? '';
+    const map = JSON.parse(Buffer.from(encoded, 'base64').toString()) as Record<string, unknown>;
+    assert.ok(String(map['mappings']).length > 1_000);
+    assert.ok((map['sources'] as string[]).some((source) => source.endsWith('src/workflows/task-run.ts')));
+    assert.equal(map['sourcesContent'], undefined);
   });
 });
 
