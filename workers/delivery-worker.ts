@@ -37,7 +37,7 @@ export async function startDeliveryWorker(
   const { client } = engine;
   const engineTime = given?.time ?? (async () => Date.now());
   const deliveries = await openDeliveries(opening, foundation, { client, sealing, engineTime });
-  const maintenance = openMaintenance(opening, foundation);
+  const maintenance = await openMaintenance(opening, foundation);
   const workers = openWorkers(opening, foundation, engine);
   const worker = await workers.start('deliveries', {
     workflowBundle: await workers.bundle(),

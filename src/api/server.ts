@@ -82,7 +82,7 @@ export async function bootstrap(
   });
   const { database, observation } = foundation;
   const sealing = await openSealing(foundation, configuration.sealingKeys);
-  const mailer = mailerOf(configuration);
+  const mailer = await mailerOf(configuration);
   opening.defer(() => mailer?.close());
   const engine = await openEngine(opening, foundation);
   const { client, namespace } = engine;

@@ -6,12 +6,12 @@ import type { Foundation } from './foundation.ts';
 import { mailerOf } from './outgoing.ts';
 
 /** Returns the other activities of a delivery worker: mails to admins, and retention. */
-export function openMaintenance(
+export async function openMaintenance(
   closing: AsyncDisposableStack,
   { configuration, database }: Pick<Foundation, 'configuration' | 'database'>,
 ) {
   const { keptDays, baseUrl, port } = configuration;
-  const mailer = mailerOf(configuration);
+  const mailer = await mailerOf(configuration);
   closing.defer(() => mailer?.close());
   return {
     ...createNotifyActivities({ database, mailer, baseUrl: baseUrl ?? `http://localhost:${port}` }),

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createMailer, type Mailer } from '../mail/mailer.ts';
+import type { Mailer } from '../mail/mailer.ts';
 import { createAddressGuard } from '../outbound/address-guard.ts';
 import { createOutboundClient, type OutboundClient } from '../outbound/attempt.ts';
 import { createLimitedFetch } from '../outbound/limited-fetch.ts';
@@ -15,11 +15,13 @@ export function outboundClientOf(settings: OutboundSettings): OutboundClient {
 }
 
 /** Returns the configured mailer; null without a mail server. @throws if the certificates cannot be read */
-export function mailerOf({
+export async function mailerOf({
   mail,
   outboundCaFile,
-}: Pick<Configuration, 'mail' | 'outboundCaFile'>): Mailer | null {
-  return mail === null ? null : createMailer({ ...mail, ...trustedBy(outboundCaFile) });
+}: Pick<Configuration, 'mail' | 'outboundCaFile'>): Promise<Mailer | null> {
+  if (mail === null) return null;
+  const { createMailer } = await import('../mail/mailer.ts');
+  return createMailer({ ...mail, ...trustedBy(outboundCaFile) });
 }
 
 /** Returns the provider whose JWTs are accepted, with limited responses; null if there is none. */
