@@ -1,7 +1,6 @@
-import { readFileSync, renameSync, statSync, writeFileSync, existsSync } from 'node:fs';
-import { z } from 'zod';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Launch } from './launch.ts';
-import { externalTemporal } from '../services/external-temporal.ts';
+import { logFileOf } from './log-file.ts';
 import type { BackingService } from '../services/backing-service.ts';
 import { local } from '../common/paths.ts';
 import { startPostgres, withClient, type RunningPostgres } from '../services/postgres.ts';
@@ -10,22 +9,15 @@ import { waitForStarts } from './wait-for-starts.ts';
 import { keepRunning } from './supervisor.ts';
 import { startTemporal, type RunningTemporal } from '../services/temporal.ts';
 
-type Context = Pick<Launch, 'children' | 'onRestarted'> & { say: Say };
-
-const portsSchema = z.record(z.string(), z.number().int());
-const MOST_LOG_BYTES = 20 * 1_048_576;
-
-/** Returns the log file of a child process. A large file is renamed first. */
-export function logFileOf(name: string): string {
-  const file = local('logs', `${name}.log`);
-  if (existsSync(file) && statSync(file).size > MOST_LOG_BYTES) renameSync(file, `${file}.1`);
-  return file;
-}
+type Context = Pick<Launch, 'children' | 'onRestarted' | 'setup'> & { say: Say };
 
 /** Returns the ports of the last start. They are reused if they are free, so that bookmarks keep working. */
 function lastPorts(): Record<string, number> {
   try {
-    return portsSchema.parse(JSON.parse(readFileSync(local('ports.json'), 'utf8')));
+    const ports = JSON.parse(readFileSync(local('ports.json'), 'utf8')) as Record<string, unknown>;
+    return Object.fromEntries(
+      Object.entries(ports).filter((entry): entry is [string, number] => Number.isInteger(entry[1])),
+    );
   } catch {
     return {};
   }
@@ -43,6 +35,7 @@ export async function startBackingServices(password: string, launch: Launch): Pr
   const { progress } = launch;
   const context = (say: Say): Context => ({
     children: launch.children,
+    setup: launch.setup,
     say,
     onRestarted: () => launch.onRestarted(),
   });
@@ -58,7 +51,7 @@ export async function startBackingServices(password: string, launch: Launch): Pr
       'Temporal',
       () =>
         process.env['TEMPORAL_ADDRESS']
-          ? externalTemporal(progress.say)
+          ? externalTemporal(context(progress.say))
           : embeddedTemporal(context(progress.say)),
       shown,
     ),
@@ -103,12 +96,14 @@ async function embeddedTemporal(context: Context): Promise<BackingService> {
   const logFile = logFileOf('temporal');
   const dbFile = local('temporal.db');
   const last = lastPorts();
+  const plan = await context.setup.run('readTemporalPlan', null);
   const watch = await keepRunning<RunningTemporal>(
     {
       name: 'Temporal',
       logFile,
       start: (previous) =>
         startTemporal({
+          plan,
           dbFile,
           logFile,
           port: previous?.port ?? last['temporal'],
@@ -135,6 +130,12 @@ async function embeddedTemporal(context: Context): Promise<BackingService> {
   environment['TEMPORAL_NAMESPACE'] = namespace;
   environment['TEMPORAL_UI_URL'] = uiUrl;
   return { environment, shown: `embedded, Web UI ${uiUrl}`, stop: watch.stop };
+}
+
+/** Prepares the Temporal service of TEMPORAL_ADDRESS. @throws Error if it does not respond */
+async function externalTemporal({ setup, say }: Context): Promise<BackingService> {
+  const shown = await setup.run('externalTemporal', null, say);
+  return { environment: {}, shown: `TEMPORAL_ADDRESS, ${shown}`, stop: () => Promise.resolve() };
 }
 
 /** Checks the PostgreSQL of DATABASE_URL. @throws Error if it does not respond */

@@ -1,8 +1,7 @@
-import { z } from 'zod';
 import { readPrivate, writePrivate } from '../common/private-file.ts';
 import { endLeftover } from '../common/processes.ts';
 
-const childrenSchema = z.record(z.string(), z.object({ pid: z.number(), mark: z.string() }));
+type Children = Record<string, { pid: number; mark: string }>;
 
 /** The child processes of the launcher, stored in a file. If the launcher is killed, the next start stops them. */
 export type ChildrenRecord = {
@@ -19,13 +18,12 @@ export async function beginChildrenRecord(
   file: string,
   say: (sentence: string) => void,
 ): Promise<ChildrenRecord> {
-  for (const [name, { pid, mark }] of Object.entries(
-    readPrivate(file, (json) => childrenSchema.parse(json)) ?? {},
-  )) {
+  const left = readPrivate(file, (json) => json as Children) ?? {};
+  for (const [name, { pid, mark }] of Object.entries(left)) {
     if (await endLeftover(pid, mark))
       say(`stopped ${name} (process ${pid}), left over from an earlier start`);
   }
-  const children: z.infer<typeof childrenSchema> = {};
+  const children: Children = {};
   return {
     record(name, pid, mark) {
       children[name] = { pid, mark };

@@ -1,7 +1,7 @@
-import { logFileOf } from './backing-services.ts';
 import type { Launch } from './launch.ts';
+import { logFileOf } from './log-file.ts';
 import { startNodeService } from './node-service.ts';
-import { UNNEEDED_SECRETS, type ProcessName } from '../../src/runtime/process-configuration.ts';
+import { UNNEEDED_SECRETS, type ProcessName } from '../../src/runtime/unneeded-secrets.ts';
 import { inCheckout } from '../common/paths.ts';
 import { waitForStarts } from './wait-for-starts.ts';
 import { keepRunning, type Child } from './supervisor.ts';

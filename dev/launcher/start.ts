@@ -1,10 +1,8 @@
 import { rmSync } from 'node:fs';
-import { migrate } from '../../src/database/migrate.ts';
-import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { chooseAddress } from './address.ts';
 import { startBackingServices } from './backing-services.ts';
 import { banner, credentialsOf } from './credentials.ts';
-import { ensureFirstWorkspace, installationFile, type FirstWorkspace } from './first-workspace.ts';
+import type { FirstWorkspace } from './first-workspace.ts';
 import { beginChildrenRecord } from './children-record.ts';
 import { makeLocalFolder } from './local-folder.ts';
 import { takeLock } from './lock.ts';
@@ -15,10 +13,8 @@ import { writePrivate } from '../common/private-file.ts';
 import { progressOn } from '../common/progress.ts';
 import { ensureSecrets } from './secrets.ts';
 import { serviceEnvironment } from './service-environment.ts';
+import { startSetup } from './setup.ts';
 import { listenForShutdown, StopRequested } from './shutdown.ts';
-import { ensureLocalTls } from './tls.ts';
-import { takeTour } from './tour.ts';
-import { ensureScreens } from './web.ts';
 
 /* `npm start [-- --no-tour]`, `npx baton start [--no-tour]`: runs the whole service on this machine until Ctrl-C. */
 
@@ -37,7 +33,7 @@ async function main(words: string[]): Promise<number> {
     if (error instanceof StopRequested) return 130;
     throw error;
   } finally {
-    if (stops.length > 2) console.log('\n  Stopping …');
+    if (stops.length > 3) console.log('\n  Stopping …');
     for (const stop of stops.toReversed()) await stop();
   }
 }
@@ -47,21 +43,28 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
   stops.push(takeLock(local('launcher.pid'), inCheckout('dev', 'launcher', 'start.ts')));
   const progress = progressOn(process.stdout);
   const children = await beginChildrenRecord(local('children.json'), progress.say);
-  const launch: Launch = { progress, stops, shutdown, children, onRestarted: () => {} };
   rmSync(CREDENTIALS, { force: true }); // the file exists only while the service is ready
   stops.push(() => rmSync(CREDENTIALS, { force: true }));
 
   const address = await chooseAddress(process.env);
   const secrets = ensureSecrets(local('secrets.json'));
+  const setup = await startSetup();
+  stops.push(setup.stop);
+  const launch: Launch = { progress, stops, shutdown, children, setup, onRestarted: () => {} };
   const [services, screens] = await Promise.allSettled([
     startBackingServices(secrets.database_password, launch),
-    progress.step('screens', ensureScreens, (built) => (built ? 'built' : 'up to date')),
-    buildBundle(),
+    progress.step(
+      'screens',
+      () => setup.run('ensureScreens', null),
+      (built) => (built ? 'built' : 'up to date'),
+    ),
+    // The workers find the bundle. If it cannot be built, they report why.
+    setup.run('buildBundle', null).catch(() => {}),
   ]);
   if (services.status === 'rejected') throw services.reason;
   if (screens.status === 'rejected') throw screens.reason;
   const backing = services.value;
-  const tls = await progress.step('local certificates', () => ensureLocalTls(local('tls')));
+  const tls = await progress.step('local certificates', () => setup.run('ensureLocalTls', local('tls')));
   const environment = serviceEnvironment(process.env, backing, { address, secrets, tls });
   const workspace = await prepareDatabase(environment, launch);
   await startOwnProcesses(environment, launch);
@@ -75,31 +78,24 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
   if (workspace?.isNew && withTour) {
     const { api_key: apiKey, project_id: projectId } = workspace.installation;
     const say = (line: string) => console.log(`  ${line}`);
-    const tour = takeTour({ baseUrl: address.baseUrl, apiKey, projectId, tls, say });
+    const tour = setup.run('takeTour', { baseUrl: address.baseUrl, apiKey, projectId, tls }, say);
     const failed = (error: Error) => say(`The tour failed: ${error.message}`);
-    await Promise.race([tour.catch(failed), shutdown.requested]);
+    await Promise.race([tour, shutdown.requested]).catch(failed);
     say(`\n  Ctrl-C stops everything. ${START_COMMAND} continues with the same data.`);
   }
-}
-
-/**
- * Builds the workflow bundle while the database starts, so that the workers find it. If that fails, the workers build it
- * and report why.
- */
-async function buildBundle(): Promise<void> {
-  await workflowBundle({ warn: () => {} }).catch(() => {});
+  await setup.stop();
 }
 
 async function prepareDatabase(
   environment: NodeJS.ProcessEnv,
-  { progress, shutdown }: Launch,
+  { progress, setup, shutdown }: Launch,
 ): Promise<FirstWorkspace | null> {
   const url = environment['DATABASE_URL'] ?? '';
-  await progress.step('migrations', () => migrate(url));
+  await progress.step('migrations', () => setup.run('migrate', url));
   shutdown.check();
   const workspace = await progress.step(
     'first workspace',
-    () => ensureFirstWorkspace(url, installationFile(local(), process.env['DATABASE_URL'] || null)),
+    () => setup.run('ensureFirstWorkspace', url),
     (made) =>
       made === null ? 'created elsewhere: its key is not known here' : made.isNew ? 'created' : 'exists',
   );
@@ -107,16 +103,18 @@ async function prepareDatabase(
   return workspace;
 }
 
-process.umask(0o077); // only the owner can read files that are created here
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  const { message, code } = error as NodeJS.ErrnoException;
-  const full = code === 'ENOSPC' || /No space left on device|ENOSPC/.test(message);
-  console.error(
-    `\n${full ? 'The disk is full (no space left on device). Free some space, then start again.' : message}`,
-  );
-  process.exitCode = 1;
+if (import.meta.main) {
+  process.umask(0o077); // only the owner can read files that are created here
+  try {
+    process.exitCode = await main(process.argv.slice(2));
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    const full = code === 'ENOSPC' || /No space left on device|ENOSPC/.test(message);
+    console.error(
+      `\n${full ? 'The disk is full (no space left on device). Free some space, then start again.' : message}`,
+    );
+    process.exitCode = 1;
+  }
+  // Open handles must not keep a stopped launcher alive.
+  process.exit();
 }
-// Open handles must not keep a stopped launcher alive.
-process.exit();

@@ -4,6 +4,7 @@ import { followRun } from '../../cli/follow.ts';
 import { createApi } from '../../cli/http.ts';
 import { startReceiver, type ReceivedCallback } from '../../cli/receiver.ts';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
+import type { Say } from '../common/progress.ts';
 import type { LocalTls } from './tls.ts';
 
 const submittedSchema = z.object({ execution_id: z.string(), callback_secret: z.string() });
@@ -20,7 +21,6 @@ export type TourPlan = {
   apiKey: string;
   projectId: string;
   tls: LocalTls;
-  say: (line: string) => void;
 };
 
 /**
@@ -28,7 +28,7 @@ export type TourPlan = {
  * callback over HTTPS with a receiver in this process, which verifies the signature.
  * @throws Error if this takes longer than a minute
  */
-export async function takeTour(plan: TourPlan): Promise<void> {
+export async function takeTour(plan: TourPlan, say: Say): Promise<void> {
   const secrets = new Map<string, string>();
   const callback = Promise.withResolvers<ReceivedCallback>();
   const receiver = await startReceiver({
@@ -44,7 +44,7 @@ export async function takeTour(plan: TourPlan): Promise<void> {
     LIMIT_MS,
   );
   try {
-    plan.say(`A short tour: a simulated task without a model, with a callback to ${receiver.url}`);
+    say(`A short tour: a simulated task without a model, with a callback to ${receiver.url}`);
     const { execution_id: id, callback_secret: secret } = submittedSchema.parse(
       await call(plan, '/api/v1/tasks', {
         title: 'Tour: greet a new user by name',
@@ -55,11 +55,11 @@ export async function takeTour(plan: TourPlan): Promise<void> {
       }),
     );
     secrets.set(id, secret);
-    plan.say(`submitted: ${id}`);
-    await Promise.race([followSteps(plan, id), late.promise]);
+    say(`submitted: ${id}`);
+    await Promise.race([followSteps(plan, id, say), late.promise]);
     const received = await Promise.race([callback.promise, late.promise]);
     if (!received.verified) throw new Error(`the callback was rejected: ${received.reason}`);
-    plan.say(`callback received over HTTPS: ${received.status}, ${received.bytes} bytes, signature verified`);
+    say(`callback received over HTTPS: ${received.status}, ${received.bytes} bytes, signature verified`);
   } finally {
     clearTimeout(limit);
     await receiver.close();
@@ -67,12 +67,12 @@ export async function takeTour(plan: TourPlan): Promise<void> {
 }
 
 /** Prints the steps from the live channel until the run has ended. */
-async function followSteps(plan: TourPlan, id: string): Promise<void> {
+async function followSteps(plan: TourPlan, id: string, say: Say): Promise<void> {
   const api = createApi(plan.baseUrl, { kind: 'key', key: plan.apiKey });
   const options = { after: 0, patienceMs: LIMIT_MS, onLost: () => {} };
   for await (const event of followRun({ api, id, projectId: plan.projectId }, options)) {
     const line = lineOf(event);
-    if (line !== null) plan.say(line);
+    if (line !== null) say(line);
     if (event.type === 'run.ended') return;
   }
 }

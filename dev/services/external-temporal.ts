@@ -1,6 +1,5 @@
 import { Connection } from '@temporalio/client';
 import { loadTemporalConfig } from '../../src/temporal/connection.ts';
-import type { BackingService } from './backing-service.ts';
 import type { Say } from '../common/progress.ts';
 import { readTemporalPlan } from './temporal-plan.ts';
 
@@ -17,10 +16,11 @@ const INDEXED_VALUE_TYPES = {
 
 /**
  * Connects to the Temporal service of TEMPORAL_ADDRESS and the related variables. Registers the search attributes of
- * `temporal-dev.yml` that are missing. Reports features that the service lacks; everything else works.
+ * `temporal-dev.yml` that are missing. Reports features that the service lacks; everything else works. Returns the address and
+ * the namespace for the terminal.
  * @throws Error if it does not respond
  */
-export async function externalTemporal(say: Say): Promise<BackingService> {
+export async function externalTemporal(say: Say): Promise<string> {
   const { connectionOptions, namespace } = loadTemporalConfig();
   const shown = `${connectionOptions.address ?? ''}, namespace ${namespace}`;
   try {
@@ -40,7 +40,7 @@ export async function externalTemporal(say: Say): Promise<BackingService> {
     const reason = error instanceof Error ? error.message : '';
     throw new Error(`TEMPORAL_ADDRESS (${shown}) cannot be used: ${reason}`, { cause: error });
   }
-  return { environment: {}, shown: `TEMPORAL_ADDRESS, ${shown}`, stop: () => Promise.resolve() };
+  return shown;
 }
 
 async function registerSearchAttributes(connection: Connection, namespace: string, say: Say): Promise<void> {

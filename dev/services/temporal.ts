@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { Connection } from '@temporalio/client';
+import { text } from 'node:stream/consumers';
 import { freePort, untilFree } from '../common/free-port.ts';
 import {
   describeEnding,
@@ -10,9 +10,12 @@ import {
 } from '../common/processes.ts';
 import { findTemporalProgram } from './temporal-binary.ts';
 import { temporalCli } from './temporal-programs.ts';
-import { devServerArguments, readTemporalPlan, type TemporalPlan } from './temporal-plan.ts';
+import { devServerArguments } from './temporal-arguments.ts';
+import type { TemporalPlan } from './temporal-plan.ts';
 
 export type TemporalOptions = {
+  /** Default: the content of `temporal-dev.yml`. */
+  plan?: TemporalPlan;
   logFile: string;
   /** The SQLite file with all data. Without it, the data is lost when the process exits. */
   dbFile?: string;
@@ -40,6 +43,8 @@ export type RunningTemporal = {
 };
 
 const PORT_LIMIT_MS = 10_000;
+/** An `import` of this module would load all of its exports, among them a WebSocket client of 5 MB. */
+const { get } = process.getBuiltinModule('node:http');
 
 /**
  * Starts the Temporal dev server with the settings of `temporal-dev.yml`. Resolves when its namespace and search
@@ -47,7 +52,7 @@ const PORT_LIMIT_MS = 10_000;
  * @throws Error with the last lines of the log if it does not start
  */
 export async function startTemporal(options: TemporalOptions): Promise<RunningTemporal> {
-  const plan = readTemporalPlan();
+  const plan = options.plan ?? (await import('./temporal-plan.ts')).readTemporalPlan();
   const binary =
     options.binary ??
     (await findTemporalProgram(temporalCli(plan.version), options.say ? { say: options.say } : {}));
@@ -64,10 +69,10 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
       endsBy: 'SIGINT',
     });
     const address = `127.0.0.1:${port}`;
-    const failure = await untilReady(running, address, plan);
+    const uiUrl = `http://127.0.0.1:${uiPort}`;
+    const failure = await untilReady(running, { address, uiUrl }, plan);
     if (failure === null) {
       const { pid, ended, stop, kill } = running;
-      const uiUrl = `http://127.0.0.1:${uiPort}`;
       return { address, namespace: plan.namespace, uiUrl, port, uiPort, pid, ended, stop, kill };
     }
     await running.kill();
@@ -83,7 +88,7 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
 /** Returns null if the service has its namespace and all search attributes, otherwise the reason. */
 async function untilReady(
   running: RunningProcess,
-  address: string,
+  { address, uiUrl }: Pick<RunningTemporal, 'address' | 'uiUrl'>,
   plan: TemporalPlan,
 ): Promise<string | null> {
   let ending: Ending | null = null;
@@ -92,7 +97,7 @@ async function untilReady(
   for (;;) {
     // If a client connects before the port is open, it waits a whole second before it tries again.
     const failure = (await listens(address))
-      ? await whatIsMissing(address, plan).catch((error: Error) => error.message)
+      ? await whatIsMissing(uiUrl, plan).catch((error: Error) => error.message)
       : 'nothing listens on its port';
     if (failure === null) return null;
     if (ending !== null) return `it ended ${describeEnding(ending)}`;
@@ -111,14 +116,26 @@ function listens(address: string): Promise<boolean> {
   });
 }
 
-async function whatIsMissing(address: string, plan: TemporalPlan): Promise<string | null> {
-  const connection = await Connection.connect({ address, connectTimeout: 1_000 });
-  try {
-    await connection.workflowService.describeNamespace({ namespace: plan.namespace });
-    const known = await connection.operatorService.listSearchAttributes({ namespace: plan.namespace });
-    const missing = Object.keys(plan.search_attributes).filter((name) => !(name in known.customAttributes));
-    return missing.length === 0 ? null : `the search attributes ${missing.join(', ')} are missing`;
-  } finally {
-    await connection.close();
-  }
+/** Asks the HTTP API of the Web UI, since a client of the frontend would stay in the memory of the launcher. */
+async function whatIsMissing(
+  uiUrl: string,
+  { namespace, search_attributes }: TemporalPlan,
+): Promise<string | null> {
+  const answer = await getText(`${uiUrl}/api/v1/namespaces/${namespace}/search-attributes`);
+  const { customAttributes = {} } = JSON.parse(answer) as { customAttributes?: Record<string, string> };
+  const missing = Object.keys(search_attributes).filter((name) => !(name in customAttributes));
+  return missing.length === 0 ? null : `the search attributes ${missing.join(', ')} are missing`;
+}
+
+/** @throws Error if the response is not successful, or is not complete within a second */
+function getText(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { agent: false, signal: AbortSignal.timeout(1_000) }, (response) => {
+      text(response).then((body) => {
+        if (response.statusCode === 200) resolve(body);
+        else reject(new Error(`its Web UI returned ${response.statusCode}: ${body}`));
+      }, reject);
+    });
+    request.once('error', reject);
+  });
 }

@@ -1,8 +1,5 @@
-import { readConfiguration, type Configuration, type SECRET_VARIABLES } from './configuration.ts';
-
-/** The processes of the service. */
-export type ProcessName = 'api' | 'gateway' | 'task-worker' | 'delivery-worker';
-type SecretVariable = (typeof SECRET_VARIABLES)[number];
+import { readConfiguration, type Configuration } from './configuration.ts';
+import { UNNEEDED_SECRETS, type ProcessName } from './unneeded-secrets.ts';
 
 /** The configuration of a gateway, without the secrets that it does not need. */
 export type GatewayConfiguration = Omit<Configuration, 'sealingKeys'>;
@@ -14,27 +11,6 @@ type ConfigurationOf = {
   gateway: GatewayConfiguration;
   'task-worker': WorkerConfiguration;
   'delivery-worker': WorkerConfiguration;
-};
-
-const MODEL_KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_COMPATIBLE_API_KEY'] as const;
-
-/** Gateways send no traces. */
-const TRACE_HEADERS = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'] as const;
-
-/** The secrets that a process does not need. It does not read them, and its environment should not contain them. */
-export const UNNEEDED_SECRETS: Readonly<Record<ProcessName, readonly SecretVariable[]>> = {
-  api: MODEL_KEYS,
-  gateway: [
-    'BATON_SEALING_KEYS',
-    'BATON_CODEC_TOKEN',
-    'OIDC_CLIENT_SECRET',
-    'OUTBOUND_PROXY',
-    'SMTP_URL',
-    ...MODEL_KEYS,
-    ...TRACE_HEADERS,
-  ],
-  'task-worker': ['BATON_TOKEN_KEYS', 'BATON_CODEC_TOKEN', 'OIDC_CLIENT_SECRET', 'SMTP_URL'],
-  'delivery-worker': ['BATON_TOKEN_KEYS', 'BATON_CODEC_TOKEN', 'OIDC_CLIENT_SECRET', ...MODEL_KEYS],
 };
 
 /**

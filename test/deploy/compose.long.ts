@@ -12,11 +12,8 @@ import { pythonTool } from '../../dev/services/python-tools.ts';
 import { findTemporalProgram } from '../../dev/services/temporal-binary.ts';
 import { readTemporalPlan } from '../../dev/services/temporal-plan.ts';
 import { temporalCli } from '../../dev/services/temporal-programs.ts';
-import {
-  readProcessConfiguration,
-  UNNEEDED_SECRETS,
-  type ProcessName,
-} from '../../src/runtime/process-configuration.ts';
+import { readProcessConfiguration } from '../../src/runtime/process-configuration.ts';
+import { UNNEEDED_SECRETS, type ProcessName } from '../../src/runtime/unneeded-secrets.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { createAddressSet } from '../../src/outbound/address-guard.ts';
 import { services } from '../support/services.ts';

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { pythonTool } from '../../dev/services/python-tools.ts';
-import { readProcessConfiguration, type ProcessName } from '../../src/runtime/process-configuration.ts';
+import { readProcessConfiguration } from '../../src/runtime/process-configuration.ts';
+import type { ProcessName } from '../../src/runtime/unneeded-secrets.ts';
 import { manifestsOf, RENDERED, selects, type Manifest } from './manifests.ts';
 
 const SECRETS = inCheckout('deploy', 'kubernetes', 'secret.example.yaml');

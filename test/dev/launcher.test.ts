@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { inCheckout } from '../../dev/common/paths.ts';
+import { ensureSecrets } from '../../dev/launcher/secrets.ts';
+
+/** Loads the launcher without starting it, and prints the packages that it has loaded. */
+const PROGRAM = `
+  import { registerHooks } from 'node:module';
+  const packages = new Set();
+  registerHooks({
+    load(url, context, next) {
+      const name = url.split('/node_modules/')[1]?.match(/^(@[^/]+\\/)?[^/]+/)[0];
+      if (name) packages.add(name);
+      return next(url, context);
+    },
+  });
+  await import(process.argv[1]);
+  console.log(JSON.stringify([...packages]));
+  process.exit();`;
+
+describe('the launcher', () => {
+  it('loads only the client of PostgreSQL, so that it needs little memory while it supervises', async () => {
+    const words = ['--input-type=module', '-e', PROGRAM, inCheckout('dev', 'launcher', 'start.ts')];
+    const { stdout } = await promisify(execFile)(process.execPath, words);
+    const packages = JSON.parse(stdout) as string[];
+    assert.ok(packages.includes('pg'));
+    const others = packages.filter((name) => !/^(pg|pg-.*|pgpass|postgres-.*|split2|xtend)$/.test(name));
+    assert.deepEqual(others, []);
+  });
+});
+
+describe('the secrets of a checkout', () => {
+  it('are created once, and refused if one is missing', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'baton-secrets-'));
+    try {
+      const file = join(folder, 'secrets.json');
+      const secrets = ensureSecrets(file);
+      assert.deepEqual(ensureSecrets(file), secrets);
+      writeFileSync(file, JSON.stringify({ ...secrets, token_keys: '' }));
+      assert.throws(() => ensureSecrets(file), /token_keys is missing/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
