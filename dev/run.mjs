@@ -4,7 +4,8 @@
  * them.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -185,8 +186,22 @@ async function install(what) {
     console.error(output.trim());
     giveUp(sayWhy(output));
   }
+  tryTo(removeOtherBuilds);
   tryTo(() => rmSync(incomplete, { force: true }));
   console.log(`  ✓ ${title.padEnd(22)} ${seconds()}`);
+}
+
+/**
+ * Removes the builds of Temporal's core for other platforms. They are 120 MB. npm cannot leave them out, because one package
+ * contains them all.
+ */
+function removeOtherBuilds() {
+  const bridge = join(checkout, 'node_modules', '@temporalio', 'core-bridge');
+  const { getPrebuiltTargetName } = createRequire(import.meta.url)(join(bridge, 'common.js'));
+  const own = getPrebuiltTargetName();
+  for (const name of readdirSync(join(bridge, 'releases'))) {
+    if (name !== own) rmSync(join(bridge, 'releases', name), { recursive: true });
+  }
 }
 
 function tryTo(work) {
@@ -197,20 +212,27 @@ function tryTo(work) {
   }
 }
 
+function modernNode() {
+  return existsSync(packagedNode) ? packagedNode : process.execPath;
+}
+
+function environment() {
+  const binaries = join(checkout, 'node_modules', '.bin');
+  return {
+    ...process.env,
+    PATH: `${binaries}:${process.env.PATH ?? ''}`,
+  };
+}
+
 /** Runs a program with the installed Node, with the same terminal, signals and exit code. */
 function handOver(words) {
-  const binaries = join(checkout, 'node_modules', '.bin');
-  const modernNode = existsSync(packagedNode) ? packagedNode : process.execPath;
-  const node = spawn(modernNode, words, {
-    cwd: checkout,
-    stdio: 'inherit',
-    env: { ...process.env, PATH: `${binaries}:${process.env.PATH ?? ''}` },
-  });
+  const program = modernNode();
+  const node = spawn(program, words, { cwd: checkout, stdio: 'inherit', env: environment() });
   // The terminal sends Ctrl-C to both processes. The program ignores a second one that follows immediately.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => node.kill(signal));
   if (process.env.npm_lifecycle_event !== undefined) endWithShell(() => node.kill('SIGTERM'));
   node.once('error', (error) =>
-    giveUp(`${modernNode} does not work: ${error.message}. Remove node_modules, then start again.`),
+    giveUp(`${program} does not work: ${error.message}. Remove node_modules, then start again.`),
   );
   node.once('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
 }
