@@ -14,6 +14,8 @@ const checkout = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const installed = join(checkout, 'node_modules', '.package-lock.json');
 const incomplete = join(checkout, 'node_modules', '.baton-installing');
 const packagedNode = join(checkout, 'node_modules', 'node', 'bin', 'node');
+/** Where Node keeps compiled code, see `dev/launcher/precompile.ts`. */
+const compiled = join(checkout, '.local', 'cache', 'node');
 
 /** The Node of this machine runs everything from this version on. An older one needs the package `node`. */
 const MODERN = 26;
@@ -178,6 +180,7 @@ async function install(what) {
   process.once('SIGINT', stop).once('SIGTERM', stop);
   const code = await new Promise((done) => npm.once('close', done).once('error', () => done(1)));
   process.off('SIGINT', stop).off('SIGTERM', stop);
+  if (code === 0 && word === 'start') await precompile();
   if (ticking !== null) clearInterval(ticking);
   if (live) process.stdout.write('\r\x1b[K');
   if (code !== 0) {
@@ -189,6 +192,13 @@ async function install(what) {
   tryTo(removeOtherBuilds);
   tryTo(() => rmSync(incomplete, { force: true }));
   console.log(`  ✓ ${title.padEnd(22)} ${seconds()}`);
+}
+
+/** Compiles the code of `npm start`. If this fails, the programs compile it and report why. */
+async function precompile() {
+  const program = join(checkout, 'dev', 'launcher', 'precompile.ts');
+  const node = spawn(modernNode(), [program], { cwd: checkout, stdio: 'ignore', env: environment() });
+  await new Promise((done) => node.once('close', done).once('error', done));
 }
 
 /**
@@ -219,6 +229,7 @@ function modernNode() {
 function environment() {
   const binaries = join(checkout, 'node_modules', '.bin');
   return {
+    ...(word === 'start' ? { NODE_COMPILE_CACHE: compiled } : {}),
     ...process.env,
     PATH: `${binaries}:${process.env.PATH ?? ''}`,
   };
