@@ -9,7 +9,7 @@ const LIMIT_MS = 900_000;
 const MAX_BANNER_TO_NPM_CI = 3;
 const MAX_SECOND_START_TO_BANNER = 0.5;
 const MAX_FILES = 36_000;
-const MAX_MB = 900;
+const MAX_MB = 780;
 
 describe('the first steps of a new user', function () {
   this.timeout(LIMIT_MS);
