@@ -37,6 +37,7 @@ const row = (fields: Partial<TaskRunRow> = {}) =>
     description: null,
     task_type: 'bug',
     created_at: new Date(AT),
+    updated_at: new Date(AT),
     ...fields,
   }) as TaskRunRow;
 const view = (state: TaskState, fields: Partial<RunView> = {}): RunView => ({

@@ -114,9 +114,11 @@ for (const binding of BINDINGS) {
     it('lists tasks by context and state, in pages', async () => {
       const contextId = `context-${binding}-${Date.now()}`;
       const ids: string[] = [];
-      for (let index = 0; index < 3; index += 1)
-        ids.push((await submit({ steps: 1 }, 'Listed', { contextId })).id);
-      for (const id of ids) await reaches(id, TaskState.TASK_STATE_COMPLETED);
+      for (let index = 0; index < 3; index += 1) {
+        const { id } = await submit({ steps: 1 }, 'Listed', { contextId });
+        await reaches(id, TaskState.TASK_STATE_COMPLETED);
+        ids.push(id);
+      }
       const list = async (pageToken: string, status = TaskState.TASK_STATE_COMPLETED) =>
         await client.listTasks({
           tenant: '',

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { derivedUuid } from '../../src/database/common/ids.ts';
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
+import { listChangedRuns, type ChangedRunFilter } from '../../src/database/tasks/changed-runs.ts';
 import { countRuns, listRuns, type RunFilter } from '../../src/database/tasks/task-runs.ts';
 import { MAX_CHECKED_RUNS, MAX_INDEXED_RUNS } from '../../src/domain/common/limits.ts';
 import { runSearchOf } from '../../src/domain/tasks/run-search.ts';
@@ -12,6 +13,7 @@ const RUNS = 60_000;
 /** The oldest runs, whose title contains a word that no newer one contains. */
 const LEGACY = 15_000;
 const PAGE = 50;
+const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const BEGUN = Date.parse('2026-01-01T00:00:00Z');
 const INTERVAL_MS = 25_000;
 /** Runs in the 25 hours that the time of an id can be before the creation of its run. */
@@ -107,7 +109,7 @@ describe('the search in a list of 60,000 tasks', () => {
   for (const [title, filter] of [
     ['an ended state', { states: ['escalated'] }],
     ['a rare type', { taskTypes: ['bug'] }],
-    ['the time of the last change', { updatedAfter: createdAt(RUNS + 1) }],
+    ['the time of the last change', { changedAfter: createdAt(RUNS + 1) }],
   ] as const satisfies [string, Partial<RunFilter>][]) {
     it(`reads a limited number of runs for a page of ${title}, and to count them`, async () => {
       const before = await readSoFar();
@@ -120,6 +122,38 @@ describe('the search in a list of 60,000 tasks', () => {
       assert.ok(Math.max(...read) < MAX_CHECKED_RUNS + 500, `${read.join(' and ')} rows were read`);
     });
   }
+
+  const changed = (filter: Partial<ChangedRunFilter> = {}) =>
+    listChangedRuns(database, { projectIds, limit: PAGE, ...filter });
+
+  for (const [title, filter, count] of [
+    ['of all runs', {}, PAGE],
+    ['of a frequent state', { states: ['completed'] }, PAGE],
+    ['of open runs', { states: ['executing', 'paused'] }, 3],
+    ['of a short time', { changedAfter: createdAt(RUNS - 2) }, 3],
+    ['of a frequent state in a short time', { states: ['completed'], changedAfter: createdAt(RUNS - 2) }, 3],
+    ['far from the newest', { after: { id: HIGHEST_ID, at: createdAt(10) } }, 10],
+  ] as const satisfies [string, Partial<ChangedRunFilter>, number][]) {
+    it(`reads few rows for a page ${title} in the order of the last change`, async () => {
+      const before = await readSoFar();
+      assert.equal((await changed(filter)).rows.length, count);
+      const read = (await readSoFar()) - before;
+      assert.ok(read < 1_500, `${read} rows were read`);
+    });
+  }
+
+  it('reads a limited number of runs for a page of a rare end in the order of the last change', async () => {
+    const before = await readSoFar();
+    const { rows, next } = await changed({ states: ['escalated'] });
+    const read = (await readSoFar()) - before;
+    assert.equal(rows.length, 0);
+    assert.notEqual(next, null);
+    assert.ok(read < MAX_CHECKED_RUNS + 1_000, `${read} rows were read`);
+    let pages = 1;
+    for (let after = next; after !== null; pages += 1)
+      after = (await changed({ states: ['escalated'], after })).next;
+    assert.equal(pages, Math.ceil(RUNS / MAX_CHECKED_RUNS));
+  });
 
   it('reads few rows for a page of a frequent state', async () => {
     const before = await readSoFar();

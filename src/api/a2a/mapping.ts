@@ -103,12 +103,8 @@ function statusOf(head: TaskHead, row: TaskRunRow, view: RunView, lastChange: Fe
   return {
     state: stateOf(view),
     message: text === null ? undefined : message(head, `${view.last_seq}`, text, metadataOfStatus(view)),
-    timestamp:
-      view.completed_at ??
-      view.paused_at ??
-      lastChange?.at ??
-      view.started_at ??
-      row.created_at.toISOString(),
+    // Lists are in this order, see changed-runs.ts.
+    timestamp: view.completed_at ?? row.updated_at.toISOString(),
   };
 }
 

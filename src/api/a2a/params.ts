@@ -13,6 +13,7 @@ import {
 } from '../../domain/common/limits.ts';
 import { isStorableText } from '../../domain/common/text.ts';
 import { problemsIn } from '../../domain/common/validation.ts';
+import { PAGE_TOKEN } from './page-token.ts';
 
 /*
  * The parameters of each method as ProtoJSON. The SDK's own parsers accept anything: they turn an object into the text
@@ -116,7 +117,11 @@ const SCHEMAS = {
     contextId,
     status: z.enum(STATES).optional(),
     pageSize: z.int().min(1).max(MAX_A2A_PAGE).optional(),
-    pageToken: z.union([z.literal(''), z.guid()]).optional(),
+    pageToken: z
+      .union([z.literal(''), z.string().regex(PAGE_TOKEN)], {
+        error: 'must be the `nextPageToken` of a page',
+      })
+      .optional(),
     historyLength,
     statusTimestampAfter: z.iso.datetime({ offset: true }).optional(),
     includeArtifacts: z.boolean().nullish(),

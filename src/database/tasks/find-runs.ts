@@ -15,6 +15,12 @@ export type Condition = FilterQuery<TaskRunRow>;
  */
 export type PageConditions = { indexed: Condition[]; checked: Condition[] };
 
+/** The column that orders a list, descending; then the id. */
+export type Order = 'id' | 'completed_at' | 'updated_at';
+
+/** The position of a run in a list: its id, and its time if the list is ordered by one. */
+export type Position = { id: string; at?: Date };
+
 /**
  * Runs that are read by their ids first. Most pages end among them. If all runs that meet the indexed conditions are among them,
  * PostgreSQL cannot choose a plan that reads others. It estimates conditions as independent: if another project has many open
@@ -24,20 +30,23 @@ const FIRST_PART = 500;
 
 /**
  * Returns the first `most` runs that meet the conditions, newest first. After {@link MAX_CHECKED_RUNS} runs that meet the indexed
- * conditions, it returns those found so far. `readTo` is then the last run it read; otherwise null.
+ * conditions, it returns those found so far. `readTo` is then the position of the last run it read; otherwise null.
  */
 export async function findRunsInParts(
   database: Database,
   { indexed, checked }: PageConditions,
   most: number,
-): Promise<{ rows: TaskRunRow[]; readTo: string | null }> {
-  const ids = await findIds(database, indexed, { limit: FIRST_PART });
-  const rows = await findNewestRuns(database, [among(ids), ...checked], most);
-  const last = ids[FIRST_PART - 1];
+  order: Order = 'id',
+): Promise<{ rows: TaskRunRow[]; readTo: Position | null }> {
+  const first = await findPositions(database, indexed, { limit: FIRST_PART }, order);
+  const ids = first.map(({ id }) => id);
+  const rows = await findNewestRuns(database, [among(ids), ...checked], most, order);
+  const last = first[FIRST_PART - 1];
   if (last === undefined || rows.length === most) return { rows, readTo: null };
-  const rest = [...indexed, { id: { $lt: last } }];
-  const readTo = await findEndOfPart(database, rest, MAX_CHECKED_RUNS - FIRST_PART);
-  rows.push(...(await findNewestRuns(database, [...rest, ...checked, ...upTo(readTo)], most - rows.length)));
+  const rest = [...indexed, after(last, order)];
+  const readTo = await findEndOfPart(database, rest, MAX_CHECKED_RUNS - FIRST_PART, order);
+  const conditions = [...rest, ...checked, ...upTo(readTo, order)];
+  rows.push(...(await findNewestRuns(database, conditions, most - rows.length, order)));
   return { rows, readTo };
 }
 
@@ -46,10 +55,26 @@ export async function findNewestRuns(
   database: Database,
   conditions: Condition[],
   most: number,
+  order: Order = 'id',
 ): Promise<TaskRunRow[]> {
   return await database.em
     .fork()
-    .find(TaskRun, { $and: conditions }, { orderBy: { id: 'desc' }, limit: most });
+    .find(TaskRun, { $and: conditions }, { orderBy: orderBy(order), limit: most });
+}
+
+/** Returns the condition for the runs after a position in a list. */
+export function after(position: Position, order: Order = 'id'): Condition {
+  return compared('<', position, order);
+}
+
+function compared(operator: '<' | '>=', { id, at }: Position, order: Order): Condition {
+  return at === undefined
+    ? condition(`id ${operator} ?::uuid`, [id])
+    : condition(`(${order}, id) ${operator} (?::timestamptz, ?::uuid)`, [at.toISOString(), id]);
+}
+
+function orderBy(order: Order) {
+  return order === 'id' ? ({ id: 'desc' } as const) : ({ [order]: 'desc', id: 'desc' } as const);
 }
 
 /**
@@ -71,13 +96,18 @@ function among(ids: readonly string[]): Condition {
 }
 
 /** Returns the condition for runs up to the end of a part. null: there is no other part. */
-function upTo(end: string | null): Condition[] {
-  return end === null ? [] : [{ id: { $gte: end } }];
+function upTo(end: Position | null, order: Order = 'id'): Condition[] {
+  return end === null ? [] : [compared('>=', end, order)];
 }
 
-/** Returns the id of the last of the newest `size` runs that meet the conditions; null if there are not as many. */
-async function findEndOfPart(database: Database, indexed: Condition[], size: number): Promise<string | null> {
-  const [last] = await findIds(database, indexed, { limit: 1, offset: size - 1 });
+/** Returns the position of the last of the newest `size` runs that meet the conditions; null if there are not as many. */
+async function findEndOfPart(
+  database: Database,
+  indexed: Condition[],
+  size: number,
+  order: Order = 'id',
+): Promise<Position | null> {
+  const [last] = await findPositions(database, indexed, { limit: 1, offset: size - 1 }, order);
   return last ?? null;
 }
 
@@ -87,10 +117,25 @@ export async function findIds(
   conditions: Condition[],
   page: { limit: number; offset?: number },
 ): Promise<string[]> {
+  return (await findPositions(database, conditions, page, 'id')).map(({ id }) => id);
+}
+
+async function findPositions(
+  database: Database,
+  conditions: Condition[],
+  page: { limit: number; offset?: number },
+  order: Order,
+): Promise<Position[]> {
   const rows = await database.em
     .fork()
-    .find(TaskRun, { $and: conditions }, { ...page, orderBy: { id: 'desc' }, fields: ['id'] });
-  return rows.map(({ id }) => id);
+    .find(TaskRun, { $and: conditions }, { ...page, orderBy: orderBy(order), fields: ['id', order] });
+  return rows.map((row) => positionOf(row, order));
+}
+
+/** Returns the position of a run in a list. */
+export function positionOf(row: Pick<TaskRunRow, 'id' | Order>, order: Order): Position {
+  const at = order === 'id' ? null : row[order];
+  return { id: row.id, ...(at instanceof Date ? { at } : {}) };
 }
 
 /**

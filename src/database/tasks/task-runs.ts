@@ -50,7 +50,8 @@ export type RunFilter = {
   metadata?: Readonly<Record<string, string>>;
   /** Only runs with an open question of an agent, or only runs without one. */
   asking?: boolean;
-  updatedAfter?: Date;
+  /** Only runs that changed since then. */
+  changedAfter?: Date;
   /** Only runs that one of these actors submitted. */
   createdBy?: readonly string[];
   /** Only runs that wait for a person. */
@@ -102,7 +103,8 @@ export async function listRuns(
     ? { rows: await findNewestRuns(database, [...indexed, ...checked], most), readTo: null }
     : await findRunsInParts(database, { indexed, checked }, most);
   const page = rows.slice(0, filter.limit);
-  return { rows: page, nextCursor: rows.length > filter.limit ? (page.at(-1)?.id ?? null) : readTo };
+  const next = rows.length > filter.limit ? page.at(-1) : readTo;
+  return { rows: page, nextCursor: next?.id ?? null };
 }
 
 /** Returns the ids of the newest `most` runs that match a filter, newest first. */
@@ -141,7 +143,7 @@ export async function countRuns(database: Database, filter: CountedFilter): Prom
 const MAX_ID_LEAD_MS = IDEMPOTENCY_RETENTION_MS + 3_600_000;
 
 /** Returns the indexed conditions of a page (see find-runs.ts). */
-function indexedConditions(filter: Omit<RunFilter, 'search' | 'limit'>): Condition[] {
+export function indexedConditions(filter: Omit<RunFilter, 'search' | 'limit'>): Condition[] {
   const { createdAfter, createdBefore, states } = filter;
   const conditions: Condition[] = [{ project_id: { $in: [...filter.projectIds] } }];
   if (filter.cursor) conditions.push({ id: { $lt: filter.cursor } });
@@ -161,13 +163,17 @@ function indexedConditions(filter: Omit<RunFilter, 'search' | 'limit'>): Conditi
 }
 
 /** Returns the conditions of a page that no index finds in the order of the list. */
-function checkedConditions(filter: CountedFilter): Condition[] {
+export function checkedConditions(filter: CountedFilter): Condition[] {
   const conditions: Condition[] = [];
   if (filter.states) conditions.push({ state: { $in: [...filter.states] } });
   if (filter.taskTypes) conditions.push({ task_type: { $in: [...filter.taskTypes] } });
   if (filter.createdAfter) conditions.push({ created_at: { $gte: filter.createdAfter } });
   if (filter.createdBefore) conditions.push({ created_at: { $lt: filter.createdBefore } });
-  if (filter.updatedAfter) conditions.push({ updated_at: { $gte: filter.updatedAfter } });
+  if (filter.changedAfter) {
+    const since = filter.changedAfter.toISOString();
+    const condition = raw('coalesce(completed_at, updated_at) >= ?::timestamptz', [since]);
+    conditions.push({ [condition]: [] });
+  }
   if (filter.asking !== undefined) conditions.push({ question: filter.asking ? { $ne: null } : null });
   return conditions;
 }
