@@ -45,7 +45,7 @@ const VISITS: readonly Visit[] = [
     title: 'a delivery beside its log',
     link: 'ul[aria-label=Deliveries] > li:nth-child(3) a',
     content: { selector: 'aside h2' },
-    data: { selector: 'aside pre' },
+    data: { selector: 'aside ol[aria-label=Timeline] > li' },
   },
   menu('Orchestration', 'tr[data-run]'),
   {

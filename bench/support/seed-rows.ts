@@ -170,7 +170,7 @@ async function copyRows(
 async function prepareWebhooks(client: Client): Promise<string[]> {
   await client.query(`
     insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
-    select gen_random_uuid(), workspace_id, 'seeded ' || n, url, '[{"event":"sprint.started"}]', created_by, now(), now()
+    select gen_random_uuid(), workspace_id, 'seeded ' || n, url, '[{"event":"sprint.started","filters":[]}]', created_by, now(), now()
     from (select * from webhooks limit 1) one, generate_series(1, ${OTHER_WEBHOOKS}) n
     where not exists (select from webhooks where name like 'seeded %')`);
   const { rows } = await client.query<{ id: string }>(
