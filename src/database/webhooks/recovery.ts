@@ -1,5 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
+import { chunksOf } from '../../domain/common/chunks.ts';
+import { BATCH_ROWS, changeInBatches, makePart } from '../common/batches.ts';
 import { NIL } from '../common/ids.ts';
 import { retryOnDeadlock } from '../common/outage.ts';
 import { recordAudit } from '../people/audit.ts';
@@ -23,8 +25,8 @@ export type Recovery = {
 /** A skipped delivery, with the payload to match it with the current filters. */
 export type SkippedDelivery = { id: string; event: EventKind; body: string };
 
-/** Rows read, or changed in one transaction. */
-const BATCH = 1_000;
+/** Rows read at once. */
+const READ_ROWS = 1_000;
 /** Bytes of payloads in a batch that is read; at least one payload. */
 const BATCH_BYTES = 4_194_304;
 
@@ -58,7 +60,7 @@ export async function* readSkippedDeliveries(
         where d.webhook_id = ${webhookId}::uuid and d.status = 'skipped' and d.id > ${after}::uuid
           and d.event = any(${[...events]}::text[])
           and d.created_at >= ${since.toISOString()}::timestamptz and e.body is not null and not d.test
-        order by d.id limit ${BATCH}
+        order by d.id limit ${READ_ROWS}
       ), counted as (
         select id, event, event_seq, size, sum(size) over (order by id) as total from next
       )
@@ -102,12 +104,11 @@ export async function recoverDeliveries(
   for (const status of statuses) {
     const which = (after: string) =>
       sql`d.status = ${status} and d.created_at >= ${since.toISOString()}::timestamptz and d.id > ${after}::uuid`;
-    let after: string | null = NIL;
-    while (after !== null) after = await restartSchedules(database, recovery, which(after));
+    await changeInBatches((after) => restartSchedules(database, recovery, which(after)));
   }
-  for (let from = 0; from < skipped.length; from += BATCH) {
-    const ids = skipped.slice(from, from + BATCH);
-    await restartSchedules(database, recovery, sql`d.status = 'skipped' and d.id = any(${ids}::uuid[])`);
+  for await (const ids of chunksOf(skipped, BATCH_ROWS)) {
+    const which = sql`d.status = 'skipped' and d.id = any(${ids}::uuid[])`;
+    await makePart(() => restartSchedules(database, recovery, which));
   }
   return count;
 }
@@ -142,7 +143,7 @@ async function restartSchedules(
     ), chosen as materialized (
       select d.id from webhook, deliveries d join events e on e.seq = d.event_seq
       where d.webhook_id = ${webhookId}::uuid and e.body is not null and not d.test and ${which}
-      order by d.id limit ${BATCH} for update of d
+      order by d.id limit ${BATCH_ROWS} for update of d
     ), aside as (
       update deliveries d
       set status = 'pending', reason = null, in_backlog = true, failures = 0, generation = d.generation + 1,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { NIL } from '../common/ids.ts';
+import { BATCH_ROWS, changeInBatches } from '../common/batches.ts';
 import { retryOnDeadlock } from '../common/outage.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
@@ -10,19 +10,15 @@ import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
  * webhook before it sends.
  */
 
-/** Rows in one transaction. */
-const BATCH = 1_000;
-
 /**
  * Holds the waiting deliveries of a disabled webhook, or cancels those of a deleted one, in batches. Does nothing if it
  * is neither, and stops when it is enabled again. Skips rows that a transaction has locked. Can be repeated.
  */
 export async function holdOrCancelWaiting(database: Database, webhookId: string): Promise<void> {
   for (const status of ['pending', 'retrying', 'held'] as const) {
-    for (let after: string | null = NIL; after !== null; )
-      after = await retryOnDeadlock(() =>
-        holdOrCancelBatch(database, webhookId, { status, after: after ?? NIL }),
-      );
+    await changeInBatches((after) =>
+      retryOnDeadlock(() => holdOrCancelBatch(database, webhookId, { status, after })),
+    );
   }
 }
 
@@ -44,7 +40,7 @@ async function holdOrCancelBatch(
       select d.id, webhook.deleted from webhook, deliveries d
       where d.webhook_id = ${webhookId}::uuid and d.status = ${status} and d.id > ${after}::uuid
         and (webhook.deleted or not d.test)
-      order by d.id limit ${BATCH} for update of d skip locked
+      order by d.id limit ${BATCH_ROWS} for update of d skip locked
     ), aside as (
       update deliveries d set
         status = case when waiting.deleted then 'cancelled' else 'held' end,
