@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { assertProblem } from './problems.ts';
-import { addPersonElsewhere } from '../support/people.ts';
+import { addPersonElsewhere, addWorkspace } from '../support/people.ts';
 import { PASSWORD, useOwnWorld, useWorld } from '../support/world.ts';
 
 describe('signing in', () => {
@@ -94,11 +94,10 @@ describe('changes with a session cookie', () => {
     assert.equal(status, 201);
     assert.equal((await world.send('GET', '/api/v1/tasks', { token: json.token })).status, 200);
     assertProblem(await make({}), 422, 'validation_failed');
-    assertProblem(
-      await make({ project_id: '00000000-0000-7000-8000-000000000000' }),
-      403,
-      'project_not_allowed',
-    );
+    const { json: foreign } = await world.send('GET', '/api/v1/projects', { key: await addWorkspace(world) });
+    for (const project_id of [foreign.data[0].id, '00000000-0000-7000-8000-000000000000']) {
+      assertProblem(await make({ project_id }), 403, 'project_not_allowed');
+    }
   });
 });
 
