@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { createBatcher } from '../../src/api/events/batcher.ts';
+import type { StoreResult } from '../../src/api/events/group-store.ts';
+import { Problem } from '../../src/api/http/problem.ts';
+import type { NewEvent } from '../../src/database/webhooks/events.ts';
+
+const BODY = 'x'.repeat(1_048_576);
+
+/** Returns an event of one MiB. All share one text. */
+function event(id: number): NewEvent {
+  const fixed = { workspaceId: 'workspace', event: 'issue.created', hash: '', words: '' } as const;
+  return { ...fixed, id: String(id), timestamp: '2026-01-31T12:00:00.000Z', body: BODY };
+}
+
+describe('the events that wait to be stored', () => {
+  it('are limited to 128 MiB, and stored events do not count', async () => {
+    const stores: PromiseWithResolvers<void>[] = [];
+    const batcher = createBatcher({
+      async store(requests): Promise<StoreResult[]> {
+        const stored = Promise.withResolvers<void>();
+        stores.push(stored);
+        await stored.promise;
+        return requests.map(() => ({ accepted: new Set<string>() }));
+      },
+    });
+    // Two groups are being stored, and 128 events wait.
+    const accepted = Array.from({ length: 130 }, (_, id) => batcher.add([event(id)]));
+    assert.equal(stores.length, 2);
+    assert.throws(
+      () => batcher.add([event(130)]),
+      (error: unknown) => error instanceof Problem && error.code === 'unavailable',
+    );
+    for (let next = 0; next < 130; next += 1) {
+      stores[next]?.resolve();
+      await accepted[next];
+    }
+    const last = batcher.add([event(131)]);
+    stores.at(-1)?.resolve();
+    await last;
+    await batcher.close();
+  });
+});
