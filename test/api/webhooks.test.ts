@@ -246,6 +246,14 @@ describe('webhooks', () => {
       assert.equal((await stored(id))['previous_secret'], null);
     });
 
+    it('ends the overlap if another secret is set by a change', async () => {
+      const { id } = await made({ secret: 'old' });
+      await rotate(id, { secret: 'new', overlap_hours: 2 });
+      const { json } = await edit(id, { secret: 'newest' });
+      assert.equal(json.previous_secret_until, null);
+      assert.equal((await stored(id))['previous_secret'], null);
+    });
+
     it('creates one secret for the same idempotency key', async () => {
       const { id } = await made();
       const path = `/api/v1/webhooks/${id}/rotate-secret`;

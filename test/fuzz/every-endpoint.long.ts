@@ -21,6 +21,8 @@ const WIDE = {
 const ENDING = ['signOut', 'endSession', 'endOtherSessions'];
 /** Operations that can reduce the permissions of the owner; they are tested after the others. */
 const LOWERING = ['changeMember', 'removeMember'];
+/** Operations that change all tasks that match; they are tested after the others, which need the tasks. */
+const OF_MANY_TASKS = ['cancelTasks', 'rerunTasks'];
 /** Operations that do not succeed with random requests, and why. */
 const NEVER_SUCCESSFUL = new Map([
   ['POST /api/v1/session', 'requires a valid password'],
@@ -73,14 +75,21 @@ describe('random requests to every endpoint', function () {
 
   it('receive only documented responses, and no 5xx: from an owner', async () => {
     const phases = ['examples', 'coverage', 'fuzzing', 'stateful'] as const;
-    await holds(sessionOf(workspace.cookie), { without: [...ENDING, ...LOWERING], phases, examples: 30 });
+    const without = [...ENDING, ...LOWERING, ...OF_MANY_TASKS];
+    await holds(sessionOf(workspace.cookie), { without, phases, examples: 30 });
     const { json } = await workspace.world.send('GET', '/api/v1/session', asOwner());
     assert.equal(json?.role, 'owner', 'the owner has lost the role');
   });
 
   it('receive only documented responses: from an API key', async () => {
     const credential = workspace.world.installation.api_key;
-    await holds({ scheme: 'apiKey', credential }, { without: ENDING, phases: ['fuzzing'], examples: 12 });
+    const without = [...ENDING, ...OF_MANY_TASKS];
+    await holds({ scheme: 'apiKey', credential }, { without, phases: ['fuzzing'], examples: 12 });
+  });
+
+  it('receive only documented responses: from an owner, about many tasks', async () => {
+    const phases = ['examples', 'coverage', 'fuzzing'] as const;
+    await holds(sessionOf(workspace.cookie), { only: OF_MANY_TASKS, phases, examples: 12 });
   });
 
   it('receive only documented responses: from an owner, about members', async () => {
