@@ -84,11 +84,13 @@ describe('batched events', () => {
   it('belong to the first workflow that claims them, which can claim them again', async () => {
     await batcher.add([event('claimed')]);
     const ids = toStart.map(({ id }) => id);
-    const claim = async (workflow: string) =>
-      (await claimGroups(database, ids, workflow)).events.map(({ id }) => id);
-    assert.deepEqual(await claim('first'), ['claimed']);
-    assert.deepEqual(await claim('second'), []);
-    assert.deepEqual(await claim('first'), ['claimed']);
+    const claim = async (workflow: string) => {
+      const { events, isRepeat } = await claimGroups(database, ids, workflow);
+      return { ids: events.map(({ id }) => id), isRepeat };
+    };
+    assert.deepEqual(await claim('first'), { ids: ['claimed'], isRepeat: false });
+    assert.deepEqual(await claim('second'), { ids: [], isRepeat: false });
+    assert.deepEqual(await claim('first'), { ids: ['claimed'], isRepeat: true });
     await markGroupsDone(database, ids, 'second', new Date());
     const done = () => rows('select 1 from event_groups where id = any($1) and done_at is not null', [ids]);
     assert.deepEqual(await done(), []);
