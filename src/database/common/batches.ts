@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NIL } from './ids.ts';
 
 /** Rows that one transaction of a large change changes. */
-export const BATCH_ROWS = 500;
+export const BATCH_ROWS = 200;
 
 /**
  * Makes one part of a large change, and then waits as long as it took. So a large change takes at most half of what the
