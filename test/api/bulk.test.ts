@@ -146,11 +146,12 @@ describe('all tasks that match a filter', () => {
   }
 
   it(`are refused if they are more than ${MAX_BULK_RUNS}`, async () => {
-    const { workspace_id, project_id } = world.installation;
+    const { workspace_id, project_id, callback_secret } = newRunRow(world.installation);
     await sql`
       insert into task_runs (id, workspace_id, project_id, created_by, title, task_type, callback_secret, created_at,
         updated_at, state, started_at, completed_at)
-      select gen_random_uuid(), ${workspace_id}::uuid, ${project_id}::uuid, 'key:test', 'many', 'chore', '', now(), now(),
+      select gen_random_uuid(), ${workspace_id}::uuid, ${project_id}::uuid, 'key:test', 'many', 'chore', ${callback_secret},
+        now(), now(),
         'failed', now(), now()
       from generate_series(1, ${MAX_BULK_RUNS + 1})
     `.execute(queryBuilderOf(world.database));
