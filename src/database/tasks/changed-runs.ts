@@ -1,6 +1,13 @@
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import type { Database } from '../database.ts';
-import { after, findNewestRuns, findRunsInParts, type PageConditions, type Position } from './find-runs.ts';
+import {
+  after,
+  findNewestRuns,
+  findRunsInParts,
+  type Condition,
+  type PageConditions,
+  type Position,
+} from './find-runs.ts';
 import { checkedConditions, indexedConditions, type RunFilter, type TaskRunRow } from './task-runs.ts';
 
 /** Filter of a list of runs in the order of their last change. `states`: all open, or all ended. */
@@ -27,7 +34,9 @@ export async function listChangedRuns(
   if (projectIds.length === 0 || states?.length === 0) return { rows: [], next: null };
   const most = limit + 1;
   // Open runs first: a run that ends between the two statements is found twice, instead of never.
-  const open = states?.every(isTerminal) ? [] : await findOpen(database, openRunsOf(filter), most);
+  const open = states?.every(isTerminal)
+    ? []
+    : await findNewestRuns(database, openRunsOf(filter), most, 'updated_at');
   const { rows: ended, readTo } = states?.some((state) => !isTerminal(state))
     ? { rows: [], readTo: null }
     : await findEnded(database, endedRunsOf(filter), most);
@@ -44,14 +53,6 @@ export function changeOf({ id, completed_at, updated_at }: TaskRunRow): Required
   return { id, at: completed_at ?? updated_at };
 }
 
-async function findOpen(
-  database: Database,
-  { indexed, checked }: PageConditions,
-  most: number,
-): Promise<TaskRunRow[]> {
-  return await findNewestRuns(database, [...indexed, ...checked], most, 'updated_at');
-}
-
 async function findEnded(
   database: Database,
   conditions: PageConditions,
@@ -61,13 +62,13 @@ async function findEnded(
   return { rows: await findNewestRuns(database, conditions.indexed, most, 'completed_at'), readTo: null };
 }
 
-function openRunsOf(filter: ChangedRunFilter): PageConditions {
+function openRunsOf(filter: ChangedRunFilter): Condition[] {
   const { indexed, checked } = conditionsOf(filter);
   const { changedAfter, after: position } = filter;
   indexed.push({ completed_at: null });
   if (changedAfter) indexed.push({ updated_at: { $gte: changedAfter } });
   if (position) indexed.push(after(position, 'updated_at'));
-  return { indexed, checked };
+  return [...indexed, ...checked];
 }
 
 function endedRunsOf(filter: ChangedRunFilter): PageConditions {

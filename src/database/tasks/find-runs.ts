@@ -133,7 +133,7 @@ async function findPositions(
 }
 
 /** Returns the position of a run in a list. */
-export function positionOf(row: Pick<TaskRunRow, 'id' | Order>, order: Order): Position {
+function positionOf(row: Pick<TaskRunRow, 'id' | Order>, order: Order): Position {
   const at = order === 'id' ? null : row[order];
   return { id: row.id, ...(at instanceof Date ? { at } : {}) };
 }

@@ -19,6 +19,7 @@ import {
   needsPerson,
   searchConditions,
   type Condition,
+  type PageConditions,
 } from './find-runs.ts';
 
 export type TaskRunRow = InferEntity<typeof TaskRun>;
@@ -92,13 +93,8 @@ export async function listRuns(
   filter: RunFilter,
 ): Promise<{ rows: TaskRunRow[]; nextCursor: string | null }> {
   if (filter.projectIds.length === 0) return { rows: [], nextCursor: null };
-  const search = filter.search
-    ? await searchConditions(database, filter.search, filter.projectIds)
-    : { indexed: [], checked: [] };
-  const indexed = [...indexedConditions(filter), ...search.indexed];
-  const checked = [...checkedConditions(filter), ...search.checked];
+  const { indexed, checked, isLimited } = await conditionsOf(database, filter);
   const most = filter.limit + 1;
-  const isLimited = checked.length === 0 || search.indexed.length > 0;
   const { rows, readTo } = isLimited
     ? { rows: await findNewestRuns(database, [...indexed, ...checked], most), readTo: null }
     : await findRunsInParts(database, { indexed, checked }, most);
@@ -114,10 +110,21 @@ export async function listRunIds(
   most: number,
 ): Promise<string[]> {
   if (filter.projectIds.length === 0) return [];
-  const search = filter.search ? await searchConditions(database, filter.search, filter.projectIds) : null;
-  const conditions = [...indexedConditions(filter), ...checkedConditions(filter)];
-  if (search) conditions.push(...search.indexed, ...search.checked);
-  return await findIds(database, conditions, { limit: most });
+  const { indexed, checked } = await conditionsOf(database, filter);
+  return await findIds(database, [...indexed, ...checked], { limit: most });
+}
+
+/** Returns the conditions of a filter. `isLimited`: an index finds a limited number of runs, or exactly those that match. */
+async function conditionsOf(
+  database: Database,
+  filter: Omit<RunFilter, 'limit'>,
+): Promise<PageConditions & { isLimited: boolean }> {
+  const search = filter.search
+    ? await searchConditions(database, filter.search, filter.projectIds)
+    : { indexed: [], checked: [] };
+  const indexed = [...indexedConditions(filter), ...search.indexed];
+  const checked = [...checkedConditions(filter), ...search.checked];
+  return { indexed, checked, isLimited: checked.length === 0 || search.indexed.length > 0 };
 }
 
 /** Filter of all pages, without a search. */
