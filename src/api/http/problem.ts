@@ -22,6 +22,16 @@ export class Problem extends Error {
   }
 }
 
+/** Returns the result of the work; null if it fails because something was not found. */
+export async function nullIfNotFound<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'not_found') return null;
+    throw error;
+  }
+}
+
 /** Returns the body of a problem (RFC 9457). `instance` is the path of the request. */
 export function problemBody(problem: Problem, instance: string, requestId: string) {
   return {

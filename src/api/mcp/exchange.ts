@@ -1,6 +1,6 @@
 import { createMcpHandler, ProtocolError } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
-import { Problem } from '../http/problem.ts';
+import { nullIfNotFound } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
 import { createMcpServer, createSurface, type Surface } from './server.ts';
 import type { McpRequest } from './mcp-request.ts';
@@ -17,14 +17,7 @@ function tasksOf({ tools }: Surface, mcpRequest: McpRequest, message: unknown) {
   const call = callsByName(tools, mcpRequest);
   const { params } = message as { params: { _meta?: unknown } };
   const capabilities = clientCapabilitiesIn(params._meta);
-  return async (id: string): Promise<McpTask | null> => {
-    try {
-      return await readTask(call, id, capabilities);
-    } catch (error) {
-      if (error instanceof Problem && error.code === 'not_found') return null;
-      throw error;
-    }
-  };
+  return (id: string): Promise<McpTask | null> => nullIfNotFound(() => readTask(call, id, capabilities));
 }
 
 /** Creates the exchange of all clients, with the schemas of all tools. */

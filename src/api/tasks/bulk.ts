@@ -1,11 +1,11 @@
-import { listRunIds } from '../../database/tasks/task-runs.ts';
+import { listRunIds, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import { chunksOf } from '../../domain/common/chunks.ts';
 import { MAX_BULK_RUNS, MAX_CHECKED_RUNS } from '../../domain/common/limits.ts';
 import { isTerminal, TASK_STATES, type TaskState } from '../../domain/tasks/task-states.ts';
 import { callbackSecretContext } from '../../security/sealing.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
-import { Problem } from '../http/problem.ts';
+import { nullIfNotFound, Problem } from '../http/problem.ts';
 import { route, type Claim, type Route, type RouteResponse } from '../http/route.ts';
 import { unstartedOf } from './actions.ts';
 import { filterOf } from './list.ts';
@@ -39,8 +39,8 @@ export function bulkRoutes(deps: Dependencies): Route[] {
       description: `Cancels up to ${MAX_BULK_RUNS} runs. If more match, none is cancelled.`,
       body: schema.bulkCancel,
       handle: async ({ caller, body }) =>
-        await forEachMatch(deps, caller, { ...body, states: ACTIVE_STATES, before: null }, (id) =>
-          cancelOne(deps, caller, id, body.reason),
+        await forEachMatch(deps, caller, { ...body, states: ACTIVE_STATES, before: null }, (row) =>
+          cancelOne(deps, caller, row, body.reason),
         ),
     }),
     route({
@@ -57,7 +57,7 @@ export function bulkRoutes(deps: Dependencies): Route[] {
           deps,
           caller,
           { ...body, states: ENDED_STATES, before: claim?.claimedAt ?? null },
-          (id) => rerunOne(deps, caller, id, claim),
+          (row) => rerunOne(deps, caller, row, claim),
         ),
     }),
   ];
@@ -72,20 +72,22 @@ type Matches = {
 };
 
 /**
- * Does `act` for all matching runs in these states, and returns how many it changed.
+ * Does `act` for all matching runs in these states, and returns how many it changed. Runs that were erased since they were
+ * found do not count.
  * @throws Problem `validation_failed` if more than {@link MAX_BULK_RUNS} match
  */
 async function forEachMatch(
   deps: Dependencies,
   caller: Caller,
   { filter: given, dry_run: isDryRun, states, before }: Matches,
-  act: (id: string) => Promise<boolean>,
+  act: (row: TaskRunRow) => Promise<boolean>,
 ): Promise<RouteResponse> {
   const filter = await filterOf(deps, caller, given);
+  const createdBefore = earlierOf(filter.createdBefore, before);
   const wanted = {
     ...filter,
     states: (filter.states ?? states).filter((state) => states.includes(state)),
-    ...(before && !(filter.createdBefore && filter.createdBefore < before) ? { createdBefore: before } : {}),
+    ...(createdBefore ? { createdBefore } : {}),
   };
   if (isDryRun) {
     const ids = await listRunIds(deps.database, wanted, MAX_CHECKED_RUNS);
@@ -95,7 +97,9 @@ async function forEachMatch(
   if (ids.length > MAX_BULK_RUNS) throw tooManyMatches();
   let count = 0;
   for await (const chunk of chunksOf(ids, CONCURRENT_RUNS)) {
-    const changed = await Promise.all(chunk.map(act));
+    const changed = await Promise.all(
+      chunk.map((id) => nullIfNotFound(async () => await act(await openRun(deps, caller, id)))),
+    );
     count += changed.filter(Boolean).length;
   }
   return { status: 202, body: { count } };
@@ -108,46 +112,35 @@ function tooManyMatches(): Problem {
   });
 }
 
-/** Signals a cancel. Returns false if the run has ended or was erased. */
+/** Returns the earlier one of two times, of which none may be given. */
+function earlierOf(one: Date | undefined, other: Date | null): Date | null {
+  return one && (other === null || one < other) ? one : other;
+}
+
+/** Signals a cancel. Returns false if the run has ended. */
 async function cancelOne(
   deps: Dependencies,
   caller: Caller,
-  id: string,
+  row: TaskRunRow,
   reason: string | undefined,
 ): Promise<boolean> {
-  return await unlessGone(async () => {
-    const row = await openRun(deps, caller, id);
-    if (isTerminal(row.state)) return false;
-    const request = { by: caller.label, ...(reason === undefined ? {} : { reason }) };
-    return (await deps.control.cancel(id, request, await unstartedOf(deps, row))) === 'accepted';
-  });
+  if (isTerminal(row.state)) return false;
+  const request = { by: caller.label, ...(reason === undefined ? {} : { reason }) };
+  return (await deps.control.cancel(row.id, request, await unstartedOf(deps, row))) === 'accepted';
 }
 
 /**
  * Creates a new run. A repeat with the same idempotency key creates none. The response has no room for secrets, so the
- * new run keeps the one that its receiver knows. Returns false if the run was erased.
+ * new run keeps the one that its receiver knows.
  */
 async function rerunOne(
   deps: Dependencies,
   caller: Caller,
-  id: string,
+  earlier: TaskRunRow,
   claim: Claim | null,
 ): Promise<boolean> {
-  return await unlessGone(async () => {
-    const earlier = await openRun(deps, caller, id);
-    const secret = deps.sealing.open(earlier.callback_secret, callbackSecretContext(id));
-    const own = claim && { ...claim, key: `${claim.key}:${id}` };
-    await createRerun(deps, caller, { earlier, fromStep: null, answer: null, secret, claim: own });
-    return true;
-  });
-}
-
-/** Returns false if the run was erased since it was found. */
-async function unlessGone(act: () => Promise<boolean>): Promise<boolean> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof Problem && error.code === 'not_found') return false;
-    throw error;
-  }
+  const secret = deps.sealing.open(earlier.callback_secret, callbackSecretContext(earlier.id));
+  const own = claim && { ...claim, key: `${claim.key}:${earlier.id}` };
+  await createRerun(deps, caller, { earlier, fromStep: null, answer: null, secret, claim: own });
+  return true;
 }
