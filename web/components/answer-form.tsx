@@ -1,6 +1,6 @@
 import { Button, Group, Text, Textarea } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
-import { errorMessage } from './states.tsx';
+import { ErrorText } from './states.tsx';
 
 type AnswerFormProps = {
   submitLabel: string;
@@ -41,11 +41,7 @@ export function AnswerForm(props: AnswerFormProps) {
         onChange={(event) => setAnswer(event.currentTarget.value)}
       />
       <Group justify="flex-end" mt="xs">
-        {error ? (
-          <Text role="alert" size="sm" c="var(--mantine-color-error)">
-            {errorMessage(error)}
-          </Text>
-        ) : null}
+        <ErrorText error={error} />
         <Button type="submit" size="xs" loading={isPending} disabled={text === ''}>
           {submitLabel}
         </Button>

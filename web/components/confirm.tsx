@@ -1,6 +1,6 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { errorMessage } from './states.tsx';
+import { ErrorText } from './states.tsx';
 
 type ConfirmProps = {
   opened: boolean;
@@ -44,11 +44,7 @@ export function Confirm(props: ConfirmProps) {
     >
       <Stack gap="md">
         {typeof children === 'string' ? <Text>{children}</Text> : children}
-        {error ? (
-          <Text role="alert" size="sm" c="var(--mantine-color-error)">
-            {errorMessage(error)}
-          </Text>
-        ) : null}
+        <ErrorText error={error} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose} data-autofocus={isDestructive || undefined}>
             {cancelLabel}

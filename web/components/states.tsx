@@ -64,6 +64,16 @@ export function ErrorState({ error, title, onRetry, order = 2, children }: Error
 }
 
 /** Returns a readable error message, with the request id for internal errors. */
+/** Shows an error beside the button whose action failed. Shows nothing without one. */
+export function ErrorText({ error }: { error: unknown }) {
+  if (!error) return null;
+  return (
+    <Text role="alert" size="sm" c="var(--mantine-color-error)">
+      {errorMessage(error)}
+    </Text>
+  );
+}
+
 export function errorMessage(error: unknown): string {
   if (error instanceof ApiProblem) {
     const suffix = error.status >= 500 && error.requestId ? ` (request ${error.requestId})` : '';

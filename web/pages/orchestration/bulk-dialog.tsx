@@ -6,7 +6,7 @@ import { Confirm } from '../../components/confirm.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';
 import { errorMessage } from '../../components/states.tsx';
 import { doForAll, type BulkAction, type BulkResult } from './bulk.ts';
-import type { ListedRun } from './queries.ts';
+import { invalidateRuns, type ListedRun } from './queries.ts';
 import { plural } from './words.ts';
 
 /** The callback secret of a new run; null if nothing was started, or the run has no callback. */
@@ -30,10 +30,7 @@ export function BulkDialog({ action, runs, others, onClose, onDone }: DialogProp
   const queryClient = useQueryClient();
   const bulk = useMutation({
     mutationFn: () => doForAll(runs, action === 'cancel' ? cancel : rerun, setDone),
-    onSettled: () => {
-      void queryClient.invalidateQueries({ queryKey: ['runs'] });
-      void queryClient.invalidateQueries({ queryKey: ['run'] });
-    },
+    onSettled: () => invalidateRuns(queryClient),
   });
   if (bulk.data) return <Results action={action} results={bulk.data} onClose={onDone} />;
   const count = plural(runs.length, 'run');

@@ -3,10 +3,11 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { MAX_BULK_RUNS } from '../../../src/domain/common/limits.ts';
 import { api, unwrap } from '../../api/client.ts';
-import { errorMessage } from '../../components/states.tsx';
+import { ErrorText } from '../../components/states.tsx';
 import { createRequestKeys } from '../../forms/request-key.ts';
 import type { BulkAction } from './bulk.ts';
 import { parametersOf, type ListFilters } from './list-search.ts';
+import { invalidateRuns } from './queries.ts';
 import { plural } from './words.ts';
 
 type Filter = ReturnType<typeof parametersOf>;
@@ -19,24 +20,19 @@ export function MatchingDialog({ filters, onClose }: { filters: ListFilters; onC
   const queryClient = useQueryClient();
   const counts = useQuery({
     queryKey: ['matching-runs', filter],
-    queryFn: async () => ({ cancel: await countOf('cancel', filter), rerun: await countOf('rerun', filter) }),
+    queryFn: async () => ({
+      cancel: await sendForAll('cancel', { filter, dry_run: true }),
+      rerun: await sendForAll('rerun', { filter, dry_run: true }),
+    }),
     gcTime: 0,
   });
   const bulk = useMutation({
     mutationFn: async (action: BulkAction) => {
       const body = { filter };
-      const params = { header: { 'Idempotency-Key': keyOf(body) } };
-      const { count } = await unwrap(
-        action === 'cancel'
-          ? api.POST('/api/v1/tasks/cancel', { body })
-          : api.POST('/api/v1/tasks/rerun', { body, params }),
-      );
+      const count = await sendForAll(action, body, keyOf(body));
       return `${plural(count, 'run')} ${action === 'cancel' ? 'cancelled' : 'started'}`;
     },
-    onSettled: () => {
-      void queryClient.invalidateQueries({ queryKey: ['runs'] });
-      void queryClient.invalidateQueries({ queryKey: ['run'] });
-    },
+    onSettled: () => invalidateRuns(queryClient),
   });
   const error = bulk.error ?? counts.error;
   return (
@@ -49,11 +45,7 @@ export function MatchingDialog({ filters, onClose }: { filters: ListFilters; onC
     >
       <Stack gap="md">
         {bulk.data ? null : <Text size="sm">{explanationOf(counts.data)}</Text>}
-        {error ? (
-          <Text role="alert" size="sm" c="var(--mantine-color-error)">
-            {errorMessage(error)}
-          </Text>
-        ) : null}
+        <ErrorText error={error} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose} data-autofocus>
             Close
@@ -102,11 +94,17 @@ function explanationOf(counts: Counts | undefined): string {
   return `${numbers} A new run keeps the results of completed steps, and the callback URL and secret of the earlier run.`;
 }
 
-async function countOf(action: BulkAction, filter: Filter): Promise<number> {
-  const body = { filter, dry_run: true };
-  const counted =
+/** Returns the number of runs that were changed, or that match. `key` is the idempotency key of a rerun. */
+async function sendForAll(
+  action: BulkAction,
+  body: { filter: Filter; dry_run?: boolean },
+  key?: string,
+): Promise<number> {
+  const params = key === undefined ? {} : { header: { 'Idempotency-Key': key } };
+  const { count } = await unwrap(
     action === 'cancel'
       ? api.POST('/api/v1/tasks/cancel', { body })
-      : api.POST('/api/v1/tasks/rerun', { body });
-  return (await unwrap(counted)).count;
+      : api.POST('/api/v1/tasks/rerun', { body, params }),
+  );
+  return count;
 }

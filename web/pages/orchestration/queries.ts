@@ -1,4 +1,4 @@
-import { queryOptions } from '@tanstack/react-query';
+import { queryOptions, type QueryClient } from '@tanstack/react-query';
 import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { unwrap, api, type Schemas } from '../../api/client.ts';
 import { pagedQuery } from '../../api/pages.ts';
@@ -45,6 +45,12 @@ export function refreshRunsQuery(filters: ListFilters) {
 async function fetchRuns(filters: ListFilters, cursor: string | undefined, signal: AbortSignal) {
   const query = { limit: PAGE_SIZE, ...parametersOf(filters), ...(cursor && { cursor }) };
   return await unwrap(api.GET('/api/v1/tasks', { params: { query }, signal }));
+}
+
+/** Refetches all lists of runs, and the runs that are shown. */
+export function invalidateRuns(client: QueryClient): void {
+  void client.invalidateQueries({ queryKey: ['runs'] });
+  void client.invalidateQueries({ queryKey: ['run'] });
 }
 
 /** One run in full. */

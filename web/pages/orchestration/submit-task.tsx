@@ -29,7 +29,7 @@ import { createRequestKeys } from '../../forms/request-key.ts';
 import { DiscardChanges } from '../../forms/unsaved-changes.tsx';
 import { useFirstProject } from '../../forms/use-first-project.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { errorMessage } from '../../components/states.tsx';
+import { ErrorText } from '../../components/states.tsx';
 import { validate, serverErrors, type FormErrors } from '../../forms/validate.ts';
 import { asCurl } from './as-curl.ts';
 
@@ -184,11 +184,7 @@ function SubmitForm({ onChanged, onDone }: FormProps) {
           ff="monospace"
           {...form.getInputProps('metadata')}
         />
-        {submit.error && !isForField ? (
-          <Text role="alert" size="sm" c="var(--mantine-color-error)">
-            {errorMessage(submit.error)}
-          </Text>
-        ) : null}
+        {submit.error && !isForField ? <ErrorText error={submit.error} /> : null}
         <Group justify="space-between">
           <CopyButton value={asCurl(location.origin, bodyOf(form.values))} label="Copy as curl" />
           <Button type="submit" loading={submit.isPending}>

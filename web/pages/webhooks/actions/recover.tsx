@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap, api } from '../../../api/client.ts';
-import { errorMessage } from '../../../components/states.tsx';
+import { errorMessage, ErrorText } from '../../../components/states.tsx';
 import { refreshWebhook, type Webhook } from '../parts/queries.ts';
 import { plural } from '../parts/health.ts';
 
@@ -93,11 +93,7 @@ function RecoverForm({ webhook, onClose }: Omit<RecoverProps, 'opened'>) {
           The webhook is {webhook.status}. {webhook.status === 'disabled' ? 'Enable' : 'Activate'} it first.
         </Text>
       )}
-      {recover.error ? (
-        <Text role="alert" size="sm" c="var(--mantine-color-error)">
-          {errorMessage(recover.error)}
-        </Text>
-      ) : null}
+      <ErrorText error={recover.error} />
       <Group justify="flex-end" gap="xs">
         <Button variant="default" onClick={onClose}>
           Cancel

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { unwrap, api } from '../../../api/client.ts';
 import { Moment } from '../../../components/time.tsx';
 import { CopyButton } from '../../../components/copy-button.tsx';
-import { errorMessage } from '../../../components/states.tsx';
+import { ErrorText } from '../../../components/states.tsx';
 import { Callout } from '../parts/callout.tsx';
 import { refreshWebhook, type Webhook } from '../parts/queries.ts';
 
@@ -78,11 +78,7 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
               </select>
             </label>
           ) : null}
-          {rotate.error ? (
-            <Text role="alert" size="sm" c="var(--mantine-color-error)">
-              {errorMessage(rotate.error)}
-            </Text>
-          ) : null}
+          <ErrorText error={rotate.error} />
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={close}>
               Cancel
