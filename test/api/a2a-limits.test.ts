@@ -25,6 +25,7 @@ import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { services } from '../support/services.ts';
 import { useWorld, type World } from '../support/world.ts';
+import { a2aMessage } from './a2a-message.ts';
 
 const VERSION = { 'A2A-Version': '1.0' };
 const INVALID_PARAMS = -32_602;
@@ -32,7 +33,7 @@ const INVALID_PARAMS = -32_602;
 const rpc = (world: World, method: string, params: unknown) =>
   world.send('POST', '/a2a', { body: { jsonrpc: '2.0', id: 7, method, params }, headers: VERSION });
 const message = (fields: object = {}) => ({
-  message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'A task' }], ...fields },
+  message: a2aMessage(fields),
   configuration: { returnImmediately: true },
 });
 const submitted = async (world: World, rehearsal: object, fields: object = {}): Promise<string> =>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { eventually } from '../support/eventually.ts';
 import { useWorld, type Received } from '../support/world.ts';
+import { a2aMessage } from './a2a-message.ts';
 
 /*
  * Requirements of A2A 1.0 for what a client receives as JSON, which the protocol's own clients do not check. Section numbers are
@@ -25,13 +26,7 @@ describe('A2A over JSON-RPC and HTTP+JSON', function () {
   const rest = (verb: string, path: string, body?: unknown) =>
     world.send(verb, `/a2a${path}`, { ...(body === undefined ? {} : { body }), headers: VERSION });
   const bodyOf = (rehearsal: object, fields: object = {}) => ({
-    message: {
-      messageId: randomUUID(),
-      role: 'ROLE_USER',
-      parts: [{ text: 'A task' }],
-      metadata: { rehearsal },
-      ...fields,
-    },
+    message: a2aMessage({ metadata: { rehearsal }, ...fields }),
   });
   const send = async (rehearsal: object, fields: object = {}): Promise<Json> => {
     const { json, text } = await rpc('SendMessage', bodyOf(rehearsal, fields));
@@ -41,7 +36,7 @@ describe('A2A over JSON-RPC and HTTP+JSON', function () {
   const asking = () => send({ steps: 1, ask: { step: 1, question: 'Why?' } });
   const answered = (taskId: string) =>
     rpc('SendMessage', {
-      message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'Because' }], taskId },
+      message: a2aMessage({ parts: [{ text: 'Because' }], taskId }),
     });
   /** Returns the results of a method over both bindings. */
   const both = async (method: string, params: Record<string, unknown>, path: string): Promise<Json[]> => [

@@ -8,6 +8,7 @@ import { addWorkspace } from '../support/people.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
 import { useWorld, type Sent } from '../support/world.ts';
 import { keyWith } from './keys.ts';
+import { a2aMessage } from './a2a-message.ts';
 
 const VERSION = { 'A2A-Version': '1.0' };
 const TOKEN = 'a-token-of-the-client';
@@ -28,13 +29,7 @@ describe('A2A push notifications', function () {
     ).json;
   const send = async (rehearsal: object, push?: object, fields: object = {}) =>
     await rpc('SendMessage', {
-      message: {
-        messageId: randomUUID(),
-        role: 'ROLE_USER',
-        parts: [{ text: 'A task' }],
-        metadata: { rehearsal },
-        ...fields,
-      },
+      message: a2aMessage({ metadata: { rehearsal }, ...fields }),
       configuration: { returnImmediately: true, ...(push ? { taskPushNotificationConfig: push } : {}) },
     });
   const submitted = async (rehearsal: object, push?: object): Promise<string> =>

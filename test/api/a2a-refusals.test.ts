@@ -8,6 +8,7 @@ import {
 import { addWorkspace } from '../support/people.ts';
 import { useWorld, type Received, type Sent } from '../support/world.ts';
 import { keyWith } from './keys.ts';
+import { a2aMessage } from './a2a-message.ts';
 
 const VERSION = { 'A2A-Version': '1.0' };
 const METHOD_NOT_FOUND = -32_601;
@@ -28,7 +29,7 @@ describe('A2A requests that are refused', function () {
   const rest = (verb: string, path: string, sent: Sent = {}) =>
     world.send(verb, `/a2a${path}`, { ...sent, headers: { ...VERSION, ...sent.headers } });
   const message = (fields: object = {}) => ({
-    message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'A task' }], ...fields },
+    message: a2aMessage(fields),
     configuration: { returnImmediately: true },
   });
   const submitted = async (rehearsal: object = { steps: 1, step_ms: 60_000 }): Promise<string> =>

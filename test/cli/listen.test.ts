@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { keyWith } from '../api/keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { deleteWebhooks } from '../support/webhooks.ts';
 import { PASSWORD, useOwnWorld } from '../support/world.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
+import { type Relay, startRelay } from '../support/relay.ts';
 import { type Cli, cliWith } from './cli-process.ts';
 import { deliveryOf, publish, readiness, webhooksOf } from './listening.ts';
 
@@ -19,7 +18,7 @@ describe('baton listen', function () {
   const world = useOwnWorld({ worker: false, deliveryWorker: true, environment: { OUTBOUND_ALLOW: '' } });
   let cli: Cli;
   let local: Receiver;
-  let proxy: Awaited<ReturnType<typeof startProxy>> | null = null;
+  let relay: Relay | null = null;
 
   beforeEach(async () => {
     cli = cliWith({ BATON_URL: world.api.url, BATON_API_KEY: world.installation.api_key });
@@ -28,8 +27,8 @@ describe('baton listen', function () {
   afterEach(async () => {
     await cli.cleanUp();
     await local.close();
-    await proxy?.close();
-    proxy = null;
+    await relay?.close();
+    relay = null;
     await deleteWebhooks(world);
   });
 
@@ -189,8 +188,8 @@ describe('baton listen', function () {
   });
 
   it('reconnects after a lost connection, and posts nothing twice', async () => {
-    proxy = await startProxy(Number(new URL(world.api.url).port));
-    cli.env.BATON_URL = proxy.url;
+    relay = await startRelay(world.api.url);
+    cli.env.BATON_URL = relay.url;
     let answerNow = () => {};
     local.answering((_request, response) => {
       answerNow = () => void response.writeHead(200).end('late');
@@ -199,7 +198,7 @@ describe('baton listen', function () {
     const listening = await begin();
     await publish(world);
     await local.receives(1);
-    proxy.cut();
+    relay.cut();
     await listening.says(/The live channel is unreachable.*; retrying/);
     answerNow();
     await listening.says(/Listening again/);
@@ -252,37 +251,3 @@ describe('baton listen', function () {
     });
   });
 });
-
-/** Starts a proxy to a local port, whose connections can be cut. */
-async function startProxy(port: number) {
-  const sockets = new Set<Socket>();
-  const server = createServer((from) => {
-    const to = connect(port, '127.0.0.1');
-    for (const [end, other] of [
-      [from, to],
-      [to, from],
-    ] as const) {
-      sockets.add(end);
-      end.on('error', () => {});
-      end.on('close', () => {
-        sockets.delete(end);
-        other.destroy();
-      });
-      end.pipe(other);
-    }
-  });
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    cut,
-    async close() {
-      server.close();
-      cut();
-      await once(server, 'close');
-    },
-  };
-}

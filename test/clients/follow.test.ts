@@ -8,7 +8,7 @@ import { SHARED_RINGS } from '../support/rings.ts';
 import { eventually } from '../support/eventually.ts';
 import { useOwnWorld } from '../support/world.ts';
 import { useClient } from './installed-client.ts';
-import { startRelay } from './relay.ts';
+import { startRelay } from '../support/relay.ts';
 
 const NOWHERE = 'ws://127.0.0.1:9/ws';
 const TOKEN_KEY = Buffer.alloc(32, 4);

@@ -18,7 +18,7 @@ import {
   typeCompleteness,
   type InstalledPythonClient,
 } from './installed-python-client.ts';
-import { startRelay, type Relay } from './relay.ts';
+import { startRelay, type Relay } from '../support/relay.ts';
 
 const run = promisify(execFile);
 const SECRET = 'a-secret-between-us';

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { giveUpCallback } from '../../src/database/tasks/callbacks.ts';
 import { recordChange } from '../../src/database/tasks/feed.ts';
+import type { TaskRunRow } from '../../src/database/tasks/task-runs.ts';
 import { viewOfRow } from '../../src/database/tasks/run-views.ts';
 import { applyEngineEnd } from '../../src/domain/tasks/engine-changes.ts';
 import { startUnsentCallbacks, sweep } from '../../src/reconciler/reconcile.ts';
@@ -10,7 +11,23 @@ import { runToStart } from '../../src/temporal/task-control.ts';
 import { callbackWorkflowId } from '../../src/temporal/task-messages.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { useRuns } from '../support/runs.ts';
+import { useRuns, type Runs } from '../support/runs.ts';
+
+const log = pino({ level: 'silent' });
+
+const inspectorOf = ({ client, configuration }: Runs) =>
+  createRunInspector({ client, taskQueue: configuration.taskQueue, log });
+
+/** Records the end of a run, of which its workflow does not know. */
+async function recordFailure(
+  { database }: Runs,
+  row: TaskRunRow,
+  code: 'step_failed' | 'engine_timed_out',
+): Promise<void> {
+  const end = { state: 'failed', code, message: 'it failed' } as const;
+  const change = applyEngineEnd(viewOfRow(row), row.created_at, end, new Date());
+  await recordChange(database, { executionId: row.id, ...change });
+}
 
 describe('a run whose worker died after it recorded the end', () => {
   const runs = useRuns();
@@ -20,9 +37,7 @@ describe('a run whose worker died after it recorded the end', () => {
     const id = await runs.store({ rehearsal: { steps: 1 }, callbackUrl: receiver.url });
     const row = await runs.row(id);
     // The worker died before Temporal got the result of the workflow task, so the workflow starts again.
-    const end = { state: 'failed', code: 'step_failed', message: 'it failed' } as const;
-    const change = applyEngineEnd(viewOfRow(row), row.created_at, end, new Date());
-    await recordChange(runs.database, { executionId: id, ...change });
+    await recordFailure(runs, row, 'step_failed');
     await runs.control.start(runToStart(row, false));
     const [request] = await receiver.receives(1);
     assert.equal(JSON.parse(request?.body.toString() ?? '').status, 'failed');
@@ -36,11 +51,8 @@ describe('a run whose worker died after it recorded the end', () => {
     const ask = { step: 1, question: 'May I?' };
     const id = await runs.submit({ rehearsal: { steps: 1, ask }, callbackUrl: receiver.url });
     const row = await runs.reaches(id, 'paused');
-    const end = { state: 'failed', code: 'step_failed', message: 'it failed' } as const;
-    const change = applyEngineEnd(viewOfRow(row), row.created_at, end, new Date());
-    await recordChange(runs.database, { executionId: id, ...change });
-    const log = pino({ level: 'silent' });
-    const engine = createRunInspector({ client: runs.client, taskQueue: runs.configuration.taskQueue, log });
+    await recordFailure(runs, row, 'step_failed');
+    const engine = inspectorOf(runs);
     const { database, control } = runs;
     const clock = () => new Date(Date.now() + 2 * 60_000);
     await eventually('the workflow is listed and ended', async () => {
@@ -53,12 +65,8 @@ describe('a run whose worker died after it recorded the end', () => {
 
   it('is called back although the workflow of its callback was terminated', async () => {
     const id = await runs.store({ rehearsal: { steps: 1 }, callbackUrl: receiver.url });
-    const row = await runs.row(id);
-    const end = { state: 'failed', code: 'engine_timed_out', message: 'it timed out' } as const;
-    const change = applyEngineEnd(viewOfRow(row), row.created_at, end, new Date());
-    await recordChange(runs.database, { executionId: id, ...change });
-    const log = pino({ level: 'silent' });
-    const engine = createRunInspector({ client: runs.client, taskQueue: runs.configuration.taskQueue, log });
+    await recordFailure(runs, await runs.row(id), 'engine_timed_out');
+    const engine = inspectorOf(runs);
     await runs.restartWorker(async () => {
       assert.equal(await engine.startCallback(id), true);
       assert.equal(await engine.startCallback(id), false, 'it is running');
@@ -85,8 +93,7 @@ describe('a run that has ended and waits for the receiver of its callback', () =
       const { raw } = await handle.describe();
       return raw.pendingActivities?.length === 1 && !raw.pendingWorkflowTask;
     });
-    const log = pino({ level: 'silent' });
-    const engine = createRunInspector({ client: runs.client, taskQueue: runs.configuration.taskQueue, log });
+    const engine = inspectorOf(runs);
     assert.equal(await engine.cancelWaiting(id, { by: 'system' }), false);
     await giveUpCallback(runs.database, id, new Date());
   });

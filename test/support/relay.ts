@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A proxy to a service that a test can redirect or cut. */
+/** A proxy to a service that a test can redirect, cut or silence. */
 export type Relay = {
   /** http://… */
   url: string;
@@ -8,6 +8,8 @@ export type Relay = {
   leadTo(url: string): void;
   /** Breaks every connection. */
   cut(): void;
+  /** Forwards nothing more on the present connections, and does not close them. */
+  silence(): void;
   /** Returns the number of accepted connections so far. */
   accepted(): number;
   /** Returns whether a connection is open. */
@@ -46,6 +48,9 @@ export async function startRelay(url: string): Promise<Relay> {
       target = new URL(next);
     },
     cut,
+    silence() {
+      for (const socket of sockets) socket.unpipe().resume();
+    },
     accepted: () => accepted,
     isInUse: () => sockets.size > 0,
     close: () =>
