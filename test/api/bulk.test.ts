@@ -146,14 +146,15 @@ describe('all tasks that match a filter', () => {
   }
 
   it(`are refused if they are more than ${MAX_BULK_RUNS}`, async () => {
-    const { workspace_id, project_id, callback_secret } = newRunRow(world.installation);
+    const { workspace_id, project_id } = world.installation;
+    const rows = Array.from({ length: MAX_BULK_RUNS + 1 }, () => newRunRow(world.installation));
     await sql`
-      insert into task_runs (id, workspace_id, project_id, created_by, title, task_type, callback_secret, created_at,
+      insert into task_runs (id, callback_secret, workspace_id, project_id, created_by, title, task_type, created_at,
         updated_at, state, started_at, completed_at)
-      select gen_random_uuid(), ${workspace_id}::uuid, ${project_id}::uuid, 'key:test', 'many', 'chore', ${callback_secret},
-        now(), now(),
+      select id, callback_secret, ${workspace_id}::uuid, ${project_id}::uuid, 'key:test', 'many', 'chore', now(), now(),
         'failed', now(), now()
-      from generate_series(1, ${MAX_BULK_RUNS + 1})
+      from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map((row) => row.callback_secret)}::text[])
+        as row (id, callback_secret)
     `.execute(queryBuilderOf(world.database));
     const filter = { q: 'many' };
     assert.equal(await counted('rerun', { filter, dry_run: true }), MAX_BULK_RUNS + 1);

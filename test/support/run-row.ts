@@ -5,8 +5,8 @@ import { parseKeyRing } from '../../src/security/key-ring.ts';
 import { callbackSecretContext, createSealing } from '../../src/security/sealing.ts';
 import { SHARED_RINGS } from './rings.ts';
 
-/** A service that starts later must be able to open the secrets in its database. */
-const sealing = createSealing(parseKeyRing(SHARED_RINGS.BATON_SEALING_KEYS));
+/** The sealing of a lane's shared services. A service that starts later must be able to open the secrets in its database. */
+export const sharedSealing = createSealing(parseKeyRing(SHARED_RINGS.BATON_SEALING_KEYS));
 
 /** Returns a row for `insertRun`: a new run of the installation's project without a callback. */
 export function newRunRow(
@@ -24,7 +24,7 @@ export function newRunRow(
     task_type: 'feature',
     metadata: '{}',
     callback_url: null,
-    callback_secret: sealing.seal('a secret', callbackSecretContext(id)),
+    callback_secret: sharedSealing.seal('a secret', callbackSecretContext(id)),
     created_at: new Date(),
     ...fields,
   };

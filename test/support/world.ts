@@ -10,9 +10,11 @@ import { connectDatabase } from '../../src/database/connect.ts';
 import { createWorkspace, setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
 import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
 import { startTaskWorker } from '../../workers/task-worker.ts';
+import { checkSealedSecrets } from '../../src/runtime/sealed-secrets.ts';
 import { installRuntime } from '../../src/runtime/temporal.ts';
 import { eventually } from './eventually.ts';
 import { SHARED_RINGS } from './rings.ts';
+import { sharedSealing } from './run-row.ts';
 import { freshDatabase, services, type FreshDatabase } from './services.ts';
 import { settingsOn } from './settings.ts';
 import { sharedInLane } from './shared.ts';
@@ -107,7 +109,11 @@ export function useWorld(): World {
     const service = await sharedService();
     const email = `owner-${randomBytes(4).toString('hex')}@example.com`;
     const installation = await createWorkspace(service.database.em.fork(), ownerOf(email));
-    return worldIn(service, installation, () => endWorkspace(service.database, installation.workspace_id));
+    return worldIn(service, installation, async () => {
+      await endWorkspace(service.database, installation.workspace_id);
+      // The next test that starts a service on this database could not open secrets that this one left.
+      await checkSealedSecrets(service.database, sharedSealing);
+    });
   });
 }
 
