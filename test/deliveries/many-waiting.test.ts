@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { BATCH_ROWS } from '../../src/database/common/batches.ts';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
-import { recoverDeliveries } from '../../src/database/webhooks/recovery.ts';
+import { recoverDeliveries, type Recovery } from '../../src/database/webhooks/recovery.ts';
 import { holdOrCancelWaiting } from '../../src/database/webhooks/waiting-deliveries.ts';
 import { deleteWebhook } from '../../src/database/webhooks/webhooks.ts';
 import { FAILURES_TO_DISABLE } from '../../src/domain/common/limits.ts';
@@ -26,7 +26,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
     world.database.em.fork().execute<Row[]>(statement, values);
 
   /** Creates a webhook with deliveries of this status, without attempts. Returns the ids in order. */
-  async function prepare(status: 'retrying' | 'held'): Promise<{ webhookId: string; ids: string[] }> {
+  async function prepare(status: 'retrying' | 'held' | 'skipped'): Promise<{ webhookId: string; ids: string[] }> {
     const webhookId = await world.webhook({
       url: receiver.url,
       events: [{ event: 'issue.created', filters: [] }],
@@ -123,7 +123,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
     assert.equal(await count(webhookId, 'cancelled'), MANY);
   });
 
-  const recover = (webhookId: string) =>
+  const recover = (webhookId: string, chosen: Partial<Pick<Recovery, 'statuses' | 'skipped'>> = {}) =>
     recoverDeliveries(
       world.database,
       {
@@ -134,6 +134,7 @@ describe('a webhook with thousands of waiting deliveries', () => {
         skipped: [],
         actor: 'test',
         now: new Date(),
+        ...chosen,
       },
       () => {},
     );
@@ -152,6 +153,14 @@ describe('a webhook with thousands of waiting deliveries', () => {
         (row) => row.status === 'pending' && row.in_backlog && row.generation === 1 && row.failures === 0,
       ),
     );
+  });
+
+  it('is recovered with every skipped delivery that the caller chose', async () => {
+    const { webhookId, ids } = await prepare('skipped');
+    const [unchosen = '', ...skipped] = ids;
+    assert.equal(await recover(webhookId, { statuses: [], skipped }), MANY - 1);
+    assert.equal(await count(webhookId, 'pending'), MANY - 1);
+    assert.equal(await statusOf(unchosen), 'skipped');
   });
 
   it('keeps its recovered deliveries held if it was disabled again, and sends them if it is enabled', async () => {
