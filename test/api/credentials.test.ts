@@ -105,6 +105,20 @@ describe('credentials', () => {
     assertProblem(await rotate(last.id, { overlap_hours: -1 }), 422, 'validation_failed');
   });
 
+  it('expire when they would have expired without a rotation with a longer overlap', async () => {
+    const expiresAt = new Date(Date.now() + 1_800_000).toISOString();
+    const { json: old } = await newKey({ expires_at: expiresAt });
+    const body = { overlap_hours: 1 };
+    const { status } = await world.send('POST', `/api/v1/keys/${old.id}/rotate`, {
+      ...world.as(owner),
+      body,
+    });
+    assert.equal(status, 201);
+    const { json } = await world.send('GET', '/api/v1/keys', world.as(owner));
+    const shown = json.data.find(({ id }: { id: string }) => id === old.id);
+    assert.equal(shown.expires_at, expiresAt);
+  });
+
   it('allow only the operations of their scopes', async () => {
     const { json: reader } = await newKey({ scopes: ['tasks:read'] });
     const { json: writer } = await newKey({ scopes: ['tasks:write'] });

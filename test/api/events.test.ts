@@ -123,6 +123,16 @@ describe('the events of a run', () => {
     assert.deepEqual(end, { data: [], last_seq: 701, next: null });
   });
 
+  it('are streamed completely if the run has ended and has many', async () => {
+    const id = await quietRun(world.database, world.installation);
+    await recordMessages(id, 1_201);
+    await world.database.em
+      .fork()
+      .execute(`update task_runs set state = 'completed', completed_at = now() where id = ?`, [id]);
+    const { events } = await follow(id);
+    assert.deepEqual(events, await feedOf(world.database, id));
+  });
+
   it('are streamed as server-sent events until the run ends', async () => {
     const id = await submitted({ steps: 3, step_ms: 100 });
     const { headers, events, status } = await follow(id);

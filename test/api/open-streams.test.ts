@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { createStreamLimit, createWaitLimit } from '../../src/api/http/open-streams.ts';
-import { MAX_EVENT_STREAMS, MAX_WAITING_REQUESTS } from '../../src/domain/common/limits.ts';
+import {
+  MAX_EVENT_STREAMS,
+  MAX_EVENT_STREAMS_OF_OWNER,
+  MAX_WAITING_REQUESTS,
+} from '../../src/domain/common/limits.ts';
 
 describe('the open event streams of a credential', () => {
   it('are limited, and a new one can open when another one closes', async () => {
@@ -22,6 +26,25 @@ describe('the open event streams of a credential', () => {
     streams.push(open());
     assert.throws(() => open(), { code: 'rate_limited' });
     for (const stream of streams) stream.destroy();
+  });
+});
+
+describe('the open event streams of a person', () => {
+  it('are limited over all tokens, and a closed one no longer counts', async () => {
+    const { counted } = createStreamLimit();
+    let tokens = 0;
+    const open = () => {
+      tokens += 1;
+      const claims = { expiresAt: new Date(tokens * 1_000) };
+      return counted({ actor: 'user:a', claims }, () => new Readable({ read: () => {} }));
+    };
+    for (let round = 0; round < 2; round += 1) {
+      const streams = Array.from({ length: MAX_EVENT_STREAMS_OF_OWNER }, () => open());
+      assert.throws(open, { code: 'rate_limited', message: /The tokens of a key or person/ });
+      const closed = streams.map((stream) => once(stream, 'close'));
+      for (const stream of streams) stream.destroy();
+      await Promise.all(closed);
+    }
   });
 });
 

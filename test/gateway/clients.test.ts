@@ -5,8 +5,7 @@ import { createClients } from '../../src/gateway/clients.ts';
 import type { ClientDependencies } from '../../src/gateway/connected-client.ts';
 import type { MetricsRecorder } from '../../src/gateway/metrics.ts';
 import { eventually } from '../support/eventually.ts';
-
-const EXPIRES = new Date('2100-01-01');
+import { admitted } from './admitted.ts';
 
 describe('the clients of the live channel', () => {
   function setUp() {
@@ -27,12 +26,7 @@ describe('the clients of the live channel', () => {
     const enter = () =>
       clients.enter(
         { id: 'one', send: () => {}, pendingBytes: () => 0, onceDrained: () => {}, close: () => {} },
-        {
-          ok: true,
-          claims: { origin: 'outside', subject: 'x', projectId: 'p', scopes: [], expiresAt: EXPIRES },
-          holder: { workspaceId: 'w', projectId: 'p', scopes: [], actor: 'token:x', label: 'token:x' },
-          release: () => {},
-        },
+        admitted(),
       );
     return { clients, enter, dropped, announce: () => announce('', null) };
   }
