@@ -141,6 +141,33 @@ describe('a running agent', function () {
     assert.equal(world.asked(id).length, 3);
   });
 
+  it('is cancelled although it is paused in the Temporal Web UI, after its run was terminated', async () => {
+    const { id, open } = await reporting({ calls: 9, at: 2 });
+    const { client } = world.runs;
+    const { steps } = await world.runs.row(id);
+    const workflowId = `${id}:${steps[0]?.id}:1`;
+    const request = {
+      namespace: client.options.namespace,
+      workflowId,
+      identity: 'operator',
+      reason: 'a look',
+    };
+    await client.workflowService.pauseWorkflowExecution({ ...request, requestId: `pause-${id}` });
+    await eventually('the pause is listed', async () => {
+      const query = `WorkflowId = '${workflowId}' and ExecutionStatus = 'Paused'`;
+      return (await client.workflow.count(query)).count === 1;
+    });
+    await client.workflow.getHandle(id).terminate('enough');
+    await world.runs.reaches(id, 'cancelled');
+    await eventually('the agent is cancelled', async () =>
+      (await agentsHistory(id)).some((event) => event.workflowExecutionCancelRequestedEventAttributes),
+    );
+    await client.workflowService.unpauseWorkflowExecution({ ...request, requestId: `unpause-${id}` });
+    open();
+    await world.runs.ends(workflowId);
+    assert.equal(world.asked(id).length, 2);
+  });
+
   it('makes no further model call after its run was terminated', async () => {
     const { id, open } = await reporting({ calls: 9, at: 2 });
     await world.runs.client.workflow.getHandle(id).terminate('enough');

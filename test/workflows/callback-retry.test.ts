@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { verify } from '@octokit/webhooks-methods';
-import { requestCallbackRetry } from '../../src/database/tasks/callbacks.ts';
+import { beginAttempt, requestCallbackRetry } from '../../src/database/tasks/callbacks.ts';
 import type { TaskRunRow } from '../../src/database/tasks/task-runs.ts';
 import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { failCallback } from '../support/ended-run.ts';
@@ -106,6 +106,29 @@ describe('a failed callback that somebody has sent again', function () {
       const { retryId } = await retry();
       await runs.client.workflow.getHandle(`${id}:callback:${retryId}`).terminate();
     });
+    assert.equal((await retryEnds()).callback_status, 'delivered');
+    assert.equal(receiver.requests.length, 2);
+  });
+
+  it('fails if its only attempt was interrupted, and can be sent again', async () => {
+    receiver.answering(204);
+    await runs.restartWorker(async () => {
+      const { retryId } = await request();
+      // As if the process had died during the attempt.
+      const begun = {
+        id: randomUUIDv7(),
+        execution_id: id,
+        url: receiver.url,
+        request_headers: {},
+        request_body: '',
+        attempted_at: new Date(Date.now() - 60_000),
+        retryId,
+      };
+      assert.equal(await beginAttempt(runs.database, begun, 1), 2);
+    });
+    assert.equal((await retryEnds()).callback_status, 'failed');
+    assert.deepEqual((await log()).slice(1), [[2, 'manual', null]]);
+    await retry();
     assert.equal((await retryEnds()).callback_status, 'delivered');
     assert.equal(receiver.requests.length, 2);
   });
