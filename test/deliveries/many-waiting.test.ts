@@ -26,7 +26,9 @@ describe('a webhook with thousands of waiting deliveries', () => {
     world.database.em.fork().execute<Row[]>(statement, values);
 
   /** Creates a webhook with deliveries of this status, without attempts. Returns the ids in order. */
-  async function prepare(status: 'retrying' | 'held' | 'skipped'): Promise<{ webhookId: string; ids: string[] }> {
+  async function prepare(
+    status: 'retrying' | 'held' | 'skipped',
+  ): Promise<{ webhookId: string; ids: string[] }> {
     const webhookId = await world.webhook({
       url: receiver.url,
       events: [{ event: 'issue.created', filters: [] }],
