@@ -11,6 +11,7 @@ import { listUnstartedGroups, markGroupsStarted, type NewEvent } from '../../src
 import { freshDatabase, type FreshDatabase } from '../support/services.ts';
 
 const WORKSPACE = '00000000-0000-7000-8000-000000000001';
+const OTHER_WORKSPACE = '00000000-0000-7000-8000-000000000002';
 type Rows = Record<string, unknown>[];
 
 describe('batched events', () => {
@@ -48,7 +49,8 @@ describe('batched events', () => {
   before(async () => {
     fresh = await freshDatabase();
     database = await connectDatabase(fresh.url);
-    await rows(`insert into workspaces (id, name, created_at) values ('${WORKSPACE}', 'Test', now())`);
+    for (const id of [WORKSPACE, OTHER_WORKSPACE])
+      await rows(`insert into workspaces (id, name, created_at) values ('${id}', 'Test', now())`);
   });
   beforeEach(() => {
     toStart = [];
@@ -134,6 +136,17 @@ describe('batched events', () => {
       (await stored(...ids)).map(({ id }) => id),
       ids,
     );
+  });
+
+  it('have ids of their own in each workspace, also if one of them is repeated in the same batch', async () => {
+    const other = { ...event('same id'), workspaceId: OTHER_WORKSPACE };
+    await batcher.add([event('same id')]);
+    // The other two requests arrive while the first one is stored, so they are stored together.
+    const { add } = newBatcher(() => 0);
+    const [, repeated, accepted] = await Promise.all([add([event()]), add([event('same id')]), add([other])]);
+    assert.deepEqual([repeated, accepted], [new Set(['same id']), new Set()]);
+    const workspaces = (await stored('same id')).map((row) => row['workspace_id']);
+    assert.deepEqual(workspaces, [WORKSPACE, OTHER_WORKSPACE]);
   });
 
   it('cause an error only for the request with the conflict', async () => {
