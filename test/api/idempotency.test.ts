@@ -186,4 +186,22 @@ describe('an idempotency key', () => {
     assert.equal(again.status, 201);
     assert.deepEqual(again.json, first.json);
   });
+
+  it('creates another API key after 24 hours, also if the old key of the request is still stored', async () => {
+    const sent = {
+      ...world.as(owner),
+      body: { name: 'Twice', project_id: world.installation.project_id },
+    };
+    const key = randomUUID();
+    const headers = { ...sent.headers, 'Idempotency-Key': key };
+    const first = await world.send('POST', '/api/v1/keys', { ...sent, headers });
+    await sql`
+      update idempotency_keys set created_at = created_at - interval '24 hours 1 second' where key like ${`%:${key}`}
+    `.execute(queryBuilderOf(world.database));
+    const second = await world.send('POST', '/api/v1/keys', { ...sent, headers });
+    assert.equal(second.status, 201);
+    assert.notEqual(second.json.id, first.json.id);
+    const again = await world.send('POST', '/api/v1/keys', { ...sent, headers });
+    assert.deepEqual(again.json, second.json);
+  });
 });

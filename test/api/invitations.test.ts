@@ -253,6 +253,15 @@ describe('invitations', () => {
       await world.send('POST', '/api/v1/members', { ...own(owner), body: { email, role: 'viewer' } });
       assertProblem(await accept(token), 409, 'invalid_state');
     });
+
+    it('stay valid if another workspace adds the person', async () => {
+      const email = newAddress();
+      const token = await inviteTo(await anotherWorkspace(), email);
+      const body = { email, role: 'viewer', password: INITIAL };
+      await world.send('POST', '/api/v1/members', { ...own(owner), body });
+      const cookie = await choosePassword(await world.signIn(email, INITIAL));
+      assert.equal((await join(cookie, token)).status, 200);
+    });
   });
 
   describe('are accepted', () => {
@@ -502,11 +511,13 @@ describe('invitations without a mail server', () => {
         expires_at: new Date(now.getTime() + 60_000),
       });
     }
-    const body = { email: 'one-more@example.com', role: 'viewer' };
-    assertProblem(
-      await world.send('POST', '/api/v1/invitations', { ...world.as(owner), body }),
-      409,
-      'conflict',
-    );
+    const inviteOneMore = () =>
+      world.send('POST', '/api/v1/invitations', {
+        ...world.as(owner),
+        body: { email: 'one-more@example.com', role: 'viewer' },
+      });
+    assertProblem(await inviteOneMore(), 409, 'conflict');
+    await em.nativeUpdate(Invitation, { email: { $like: 'many-1%' } }, { expires_at: now });
+    assert.equal((await inviteOneMore()).status, 201, 'expired ones no longer count');
   });
 });

@@ -23,7 +23,10 @@ describe('a listener whose connection was dropped without a message', () => {
       await notify();
       await eventually('the notification arrives', () => received.includes(''));
       received.length = 0;
+      relay.leadTo('http://127.0.0.1:1');
       relay.silence();
+      await eventually('the loss is noticed', () => !notifications.isConnected());
+      relay.leadTo(fresh.url);
       await eventually('the loss is reported', () => received.includes(null));
       await notify();
       await eventually('the next notification arrives', () => received.includes(''));

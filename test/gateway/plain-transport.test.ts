@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
-import type { IncomingMessage } from 'node:http';
-import { PassThrough } from 'node:stream';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PassThrough, type Duplex } from 'node:stream';
+import { mock } from 'node:test';
+import { WebSocket } from 'ws';
 import type { Clients } from '../../src/gateway/clients.ts';
 import { createPlainTransport } from '../../src/gateway/plain.ts';
 import { admitted } from './admitted.ts';
+
+const HEARTBEAT_MS = 25_000;
+/** The first byte of a WebSocket frame with the answer to a ping (RFC 6455, section 5.2). */
+const PONG = 0x8a;
 
 describe('a connection over a plain WebSocket', () => {
   it('frees its place if the client disconnects during its admission', async () => {
@@ -18,5 +26,57 @@ describe('a connection over a plain WebSocket', () => {
     await handled;
     assert.equal(released, 1);
     await transport.close();
+  });
+
+  describe('of a client that only listens', () => {
+    const server = createServer();
+    const sockets: Duplex[] = [];
+    let transport: ReturnType<typeof createPlainTransport>;
+    before(async () => {
+      const clients = { admit: async () => admitted(), enter: () => ({}), leave: () => {} };
+      mock.timers.enable({ apis: ['setInterval'] });
+      transport = createPlainTransport(clients as unknown as Clients);
+      server.on('upgrade', (request, socket, head) => {
+        sockets.push(socket);
+        void transport.handleUpgrade(request, socket, head);
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+    });
+    after(async () => {
+      await transport.close();
+      mock.timers.reset();
+      server.close();
+    });
+
+    async function connect(options: { autoPong: boolean }) {
+      const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`, options);
+      await once(client, 'open');
+      const socket = sockets.at(-1);
+      assert.ok(socket);
+      return { client, socket };
+    }
+
+    it('stays open while it answers pings', async () => {
+      const { client, socket } = await connect({ autoPong: true });
+      for (let beat = 0; beat < 3; beat += 1) {
+        const answered = once(socket, 'data');
+        mock.timers.tick(HEARTBEAT_MS);
+        const [frame] = (await answered) as [Buffer];
+        assert.equal(frame[0], PONG);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      assert.equal(client.readyState, WebSocket.OPEN);
+      client.terminate();
+    });
+
+    it('is closed if it does not answer a ping before the next one', async () => {
+      const { client } = await connect({ autoPong: false });
+      const pinged = once(client, 'ping');
+      mock.timers.tick(HEARTBEAT_MS);
+      await pinged;
+      const closed = once(client, 'close');
+      mock.timers.tick(HEARTBEAT_MS);
+      await closed;
+    });
   });
 });
