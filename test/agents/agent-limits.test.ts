@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { CarriedTimer } from '../../src/workflows/agents/work-timer.ts';
 import { saidIn, turnOf, type AskedModel, type Reply } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { useModels } from './model-world.ts';
@@ -194,6 +195,12 @@ describe('an agent whose workflow continues as new', function () {
     const { raw } = await agent.describe();
     const { firstRunId, execution } = raw.workflowExecutionInfo ?? {};
     assert.notEqual(firstRunId, execution?.runId, 'it continued as a new execution');
+    const [started] = (await agent.fetchHistory()).events ?? [];
+    const [input] = started?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    const { carried } = JSON.parse(Buffer.from(input?.data ?? []).toString()) as {
+      carried: { pace: CarriedTimer };
+    };
+    assert.ok(carried.pace.workedMs > 0, 'it has one time limit, too');
   });
 });
 

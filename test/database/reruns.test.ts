@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { insertRerun } from '../../src/database/tasks/reruns.ts';
+import { listStepResults, storeStepResult } from '../../src/database/tasks/step-results.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { storeEndedRun } from '../support/ended-run.ts';
 import { useInstallation } from '../support/installation.ts';
@@ -17,5 +18,22 @@ describe('a rerun', () => {
     assert.equal(await findRun(database, run.id), null);
     await insertRerun(database, run, { from, steps: [] });
     assert.equal((await findRun(database, run.id))?.rerun_of, from);
+  });
+
+  it('has its own result of a repeated step, and those of the earlier run of the others', async () => {
+    const { database, installation } = fresh;
+    const from = await storeEndedRun(fresh, 'https://receiver.example.com/');
+    const run = newRunRow(installation, { rerun_of: from });
+    await insertRerun(database, run, { from, steps: [] });
+    const store = (executionId: string, step: string, text: string) =>
+      storeStepResult(database, executionId, { step, agent: 'ada', text, attempt: 1 });
+    await store(from, 'design', 'the first design');
+    await store(from, 'build', 'the first build');
+    await store(run.id, 'build', 'the second build');
+    const results = await listStepResults(database, run.id, ['design', 'build']);
+    assert.deepEqual(
+      results.map(({ text }) => text),
+      ['the first design', 'the second build'],
+    );
   });
 });

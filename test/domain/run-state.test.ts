@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { needOf } from '../../src/domain/tasks/run-change.ts';
 import { RunState } from '../../src/domain/tasks/run-state.ts';
-import { CREATED, executing } from './executing-run.ts';
+import { CREATED, executing, planOf } from './executing-run.ts';
 
 describe('RunState', () => {
   it('needs a person from the changes on that ask or escalate, and only from these', () => {
@@ -67,6 +67,20 @@ describe('RunState', () => {
     assert.equal(answer('2'), 2);
     assert.equal(answer('2'), null);
     assert.equal(state.isPaused, false);
+  });
+
+  it('numbers its questions further if it continues elsewhere, so that an old answer answers no new one', () => {
+    const state = executing('one');
+    state.stepStarted('id-one', 1, CREATED + 300);
+    assert.equal(state.ask('id-one', 'first?', CREATED + 400), 1);
+    state.continue({ by: 'user:ada', question: '1' }, CREATED + 410);
+    const change = state.takeChange();
+    assert.ok(change);
+    const view = { ...change.view, last_seq: 1 };
+    const later = new RunState(CREATED, { view, plan: planOf('one'), memory: state.memory() });
+    assert.equal(later.ask('id-one', 'second?', CREATED + 500), 2);
+    assert.equal(later.continue({ by: 'user:ada', question: '1' }, CREATED + 510), null);
+    assert.ok(later.isPaused);
   });
 
   it('ignores an answer while paused without a question', () => {
