@@ -7,7 +7,7 @@ import { findRun } from '../../src/database/tasks/task-runs.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
 import type { RunInspector, EngineState } from '../../src/reconciler/run-inspector.ts';
-import { recordEnds, recordPauses, type Dependencies } from '../../src/reconciler/reconcile.ts';
+import { recordEnds, recordPauses, signalPauses, type Dependencies } from '../../src/reconciler/reconcile.ts';
 import type { TaskControl } from '../../src/temporal/task-control.ts';
 import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { useInstallation } from '../support/installation.ts';
@@ -73,6 +73,22 @@ describe('a run that changes while the reconciler queries Temporal', () => {
       log: pino({ level: 'silent' }),
     };
   }
+
+  it('is told of its pause again until Temporal accepts the signal, and then no more', async () => {
+    const state = { kind: 'paused' as const, pausedAt: new Date(), by: 'temporal: ada', reason: null };
+    const known = dependencies(state, 'stateOf');
+    await recordPauses(known);
+    const signalled: string[] = [];
+    const signalPause = async (executionId: string) => {
+      if (executionId !== id) return true;
+      signalled.push(executionId);
+      if (signalled.length === 1) throw new Error('Temporal is unavailable');
+      return true;
+    };
+    const engine = { ...known.engine, signalPause };
+    for (let turn = 0; turn < 3; turn += 1) await signalPauses({ ...known, engine }).catch(() => {});
+    assert.equal(signalled.length, 2);
+  });
 
   it('keeps its change when the reconciler pauses it', async () => {
     const state = { kind: 'paused' as const, pausedAt: new Date(), by: 'temporal: ada', reason: null };
