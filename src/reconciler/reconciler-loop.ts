@@ -48,6 +48,8 @@ type ReconcilerDependencies = Dependencies &
     onTurn?: ((outcome: 'done' | 'failed') => void) | undefined;
     /** How long stopping waits for a part in progress, in milliseconds. */
     stopMs?: number;
+    /** How often the slow parts run, in milliseconds. */
+    sweepEveryMs?: number;
   };
 
 type PartDependencies = ReconcilerDependencies &
@@ -98,7 +100,7 @@ const STOP_MS = 5_000;
 export function startReconciler(given: ReconcilerDependencies): Reconciler {
   const positions = { deliveries: null, retries: null };
   const dependencies = { ...given, store: createDeliveryStore(given.database), positions };
-  const { log, databaseUrl, stopMs = STOP_MS } = dependencies;
+  const { log, databaseUrl, stopMs = STOP_MS, sweepEveryMs = SWEEP_EVERY_MS } = dependencies;
   const stopping = new AbortController();
   let lock: PostgresClient | null = null;
   let sweptAt = Number.NEGATIVE_INFINITY;
@@ -108,7 +110,7 @@ export function startReconciler(given: ReconcilerDependencies): Reconciler {
   async function turn(): Promise<void> {
     lock ??= await takeLock();
     if (lock === null) return;
-    if (performance.now() - sweptAt >= SWEEP_EVERY_MS) sweeping ??= sweepApart();
+    if (performance.now() - sweptAt >= sweepEveryMs) sweeping ??= sweepApart();
     const outcome = await doParts(PARTS, withOneList(dependencies));
     if (outcome === 'stopped') return;
     dependencies.onTurn?.(hasSweepFailed ? 'failed' : outcome);

@@ -139,6 +139,32 @@ describe('the reconciler', () => {
     assert.equal(failures.length, 2 * turns.length);
   });
 
+  it('repeats its slow parts', async () => {
+    const { client, configuration, control } = world;
+    const { taskQueue, databaseUrl } = configuration;
+    let sweeps = 0;
+    const reconciler = startReconciler({
+      ...dependencies(0),
+      databaseUrl,
+      deliveryControl: control,
+      engine: {
+        ...engineOf(),
+        async openRuns() {
+          sweeps += 1;
+          return [];
+        },
+      },
+      control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
+      runsKeptDays: 180,
+      sweepEveryMs: 0,
+    });
+    try {
+      await eventually('two sweeps', () => sweeps >= 2);
+    } finally {
+      await reconciler.stop();
+    }
+  });
+
   it('stops although Temporal never responds', async () => {
     const { client, configuration, control } = world;
     const { taskQueue, databaseUrl } = configuration;
