@@ -62,6 +62,7 @@ describe('the OpenAPI document', () => {
     for (const { operationId, responses } of operations()) {
       assert.deepEqual(strictSchemas(responses, document), [], operationId);
     }
+    assert.deepEqual(strictSchemas(document.webhooks, document), []);
     const { TaskSubmission, WebhookPlan, Rehearsal } = document.components.schemas;
     for (const schema of [TaskSubmission, WebhookPlan, Rehearsal]) {
       assert.equal(schema?.['additionalProperties'], false);
