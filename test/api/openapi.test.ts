@@ -138,6 +138,21 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('says that a filter for many tasks is not empty, as the service does', async () => {
+    for (const [schema, path] of [
+      ['BulkCancel', 'cancel'],
+      ['BulkRerun', 'rerun'],
+    ]) {
+      const pointer = `/components/schemas/${schema}`;
+      assert.deepEqual(
+        [{}, { q: 'x' }].map((filter) => isValid(pointer, { filter })),
+        [false, true],
+      );
+      const { status } = await world.send('POST', `/api/v1/tasks/${path}`, { body: { filter: {} } });
+      assert.equal(status, 422);
+    }
+  });
+
   describe('says what the service sends', () => {
     /** Asserts that a received request is as declared. */
     function assertDeclared(name: string, { headers, body }: Receiver['requests'][number]): void {
