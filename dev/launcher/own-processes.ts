@@ -46,7 +46,7 @@ export async function startOwnProcesses(environment: NodeJS.ProcessEnv, launch: 
 }
 
 /** Returns the environment without the secrets that a process does not need. */
-function withoutUnneeded(environment: NodeJS.ProcessEnv, process: ProcessName): NodeJS.ProcessEnv {
+export function withoutUnneeded(environment: NodeJS.ProcessEnv, process: ProcessName): NodeJS.ProcessEnv {
   const unneeded: readonly string[] = UNNEEDED_SECRETS[process];
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !unneeded.includes(name)));
 }

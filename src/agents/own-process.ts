@@ -134,9 +134,7 @@ function listen(
   const output = createLineReader(onLine, () => giveUp(`it wrote a line longer than ${LONGEST_LINE} bytes`));
   child.stdout.on('data', output.add).once('end', output.end).once('close', output.end);
   const beginnings = child.stderr.setEncoding('utf8').pipe(createLineCutter(MAX_DIAGNOSTIC));
-  createInterface({ input: beginnings, crlfDelay: Infinity }).on('line', (line) =>
-    onDiagnostic(truncate(line, MAX_DIAGNOSTIC)),
-  );
+  createInterface({ input: beginnings, crlfDelay: Infinity }).on('line', onDiagnostic);
 }
 
 /**
@@ -201,8 +199,8 @@ function createLineCutter(longest: number): Transform {
           room = longest;
           return part;
         }
-        const passed = part.slice(0, room);
-        room -= passed.length;
+        const passed = truncate(part, room);
+        room = passed.length < part.length ? 0 : room - passed.length;
         return passed;
       });
       done(null, parts.join(''));

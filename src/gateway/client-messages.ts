@@ -1,4 +1,5 @@
 import { MAX_ROOM_LENGTH } from '../domain/common/limits.ts';
+import { truncate } from '../domain/common/text.ts';
 
 /** Characters of a text of a client that a reply or the log repeats. */
 const REPEATED = 50;
@@ -18,7 +19,7 @@ export function roomNamed(body: unknown): string | null {
 
 /** Returns the beginning of a text of a client, without a reference to the whole text. */
 export function shortened(text: string, most = REPEATED): string {
-  return text.length <= most ? text : Array.from(text.slice(0, most)).join('');
+  return text.length <= most ? text : Array.from(truncate(text, most)).join('');
 }
 
 /** Describes the first error of a message for its sender. */

@@ -1,6 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { addressOfRequest, networkOf } from '../api/http/client-address.ts';
+import { answerRefusedRequests } from '../api/http/refused-requests.ts';
 import { startNotifications } from '../database/common/notifications.ts';
 import { createAddressSet } from '../outbound/address-guard.ts';
 import { readProcessConfiguration, type GatewayConfiguration } from '../runtime/process-configuration.ts';
@@ -35,8 +36,10 @@ export async function startGateway(
 ): Promise<GatewayProcess> {
   await using opening = new AsyncDisposableStack();
   const { host, port, databaseUrl, tokenKeys, taskQueue } = configuration;
-  const listening = await listen(host, port, responseHeaders(configuration.baseUrl));
+  const headers = responseHeaders(configuration.baseUrl);
+  const listening = await listen(host, port, headers);
   opening.defer(listening.close);
+  answerRefusedRequests(listening.server, headers);
   const foundation = await openFoundation(opening, {
     configuration,
     log,

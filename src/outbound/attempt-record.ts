@@ -50,17 +50,17 @@ const DEFAULT_HEADERS: Readonly<Record<string, string>> = {
   'user-agent': 'Baton',
 };
 
+/** Names that their specifications spell in lower case: W3C Trace Context and Standard Webhooks. */
+const LOWER_CASE = /^(?:trace|webhook-)/;
+
 /**
- * Returns headers with the names spelled as in the specification, `X-Service-Signature`: some receivers compare names
- * exactly. `traceparent` is in lower case (W3C Trace Context).
+ * Returns headers with the names spelled as in their specifications, such as `X-Service-Signature` and `A2A-Version`: some
+ * receivers compare names exactly.
  */
 export function spelledHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name.startsWith('trace') ? name : name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase()),
-      value,
-    ]),
-  );
+  const spelled = (name: string) =>
+    LOWER_CASE.test(name) ? name : name.replaceAll(/(?<=^|-)(?:a2a|[a-z])/g, (start) => start.toUpperCase());
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [spelled(name), value]));
 }
 
 /**

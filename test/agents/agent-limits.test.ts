@@ -236,5 +236,11 @@ describe('parallel agents', function () {
     await eventually('the calls of the others are aborted', () =>
       world.asked(id).every((asked) => asked.abandoned || /\bmiddle\b/.test(saidIn(asked))),
     );
+    await world.runs.ends(id);
+    const { events } = await world.runs.client.workflow.getHandle(id).fetchHistory();
+    const signals = events?.flatMap(
+      ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName ?? [],
+    );
+    assert.deepEqual(signals, [], 'the reconciler did not have to cancel the run');
   });
 });

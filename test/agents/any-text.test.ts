@@ -67,6 +67,20 @@ describe('an agent that writes text which PostgreSQL cannot store', function () 
   });
 });
 
+describe('an agent whose model reports a number that PostgreSQL cannot store', function () {
+  const world = useModels();
+
+  it('fails its step at the last attempt, and the run ends', async () => {
+    const id = await world.play(() => ({ text: 'Done.', tokens: [2 ** 31, 1] }));
+    const row = await world.runs.reaches(id, 'failed');
+    assert.deepEqual(
+      row.errors.map(({ code, message }) => [code, message]),
+      [['step_failed', 'PostgreSQL refuses a value (SQLSTATE 22003)']],
+    );
+    assert.equal(world.asked(id).length, 2, 'no call is repeated within an attempt');
+  });
+});
+
 describe('a pause reason with such text', function () {
   const world = useModels();
 

@@ -92,8 +92,10 @@ describe('an agent with a model', function () {
       id,
       (row) => row.question?.text === 'Second?',
     );
-    assert.equal((await world.runs.view(id)).question?.text, 'Second?');
     assert.notEqual(second.question?.id, question);
+    await world.runs.control.continue(id, { ...person, reason: 'one', question });
+    const view = await world.runs.view(id);
+    assert.deepEqual([view.state, view.question?.text], ['paused', 'Second?']);
     await world.runs.control.continue(id, { ...person, reason: 'two', question: second.question?.id ?? '' });
     await world.runs.reaches(id, 'completed');
   });

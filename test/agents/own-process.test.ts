@@ -8,7 +8,7 @@ describe('the standard error of a program', () => {
     const script = `
       process.stderr.write('short\\n');
       for (let n = 0; n < 200; n += 1) process.stderr.write('x'.repeat(100_000));
-      process.stderr.write('\\rprogress\\nafter\\n' + 'é'.repeat(3_000) + '\\nlast');
+      process.stderr.write('\\rprogress\\nafter\\n' + 'é'.repeat(3_000) + '\\n' + 'x'.repeat(1_999) + '😀y\\nlast');
     `;
     const program = startProgram(
       { command: process.execPath, args: ['-e', script] },
@@ -25,6 +25,7 @@ describe('the standard error of a program', () => {
         ['progr', 8],
         ['after', 5],
         ['ééééé', 2_000],
+        ['xxxxx', 1_999],
         ['last', 4],
       ],
     );

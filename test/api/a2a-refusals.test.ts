@@ -70,6 +70,8 @@ describe('A2A requests that are refused', function () {
   it('are unknown methods and paths', async () => {
     assertRpcError(await rpc('tasks/get', { id: 'x' }), METHOD_NOT_FOUND, /tasks\/get/);
     assertRpcError(await rpc('toString', {}), METHOD_NOT_FOUND, /toString/);
+    const long = `${'x'.repeat(99)}😀`;
+    assertRpcError(await rpc(long, {}), METHOD_NOT_FOUND, /^There is no method x{99}\.$/);
     assertRestError(await rest('GET', '/nothing'), 404, 'NOT_FOUND');
     const wrong = await rest('GET', '/message:send');
     assertRestError(wrong, 405, 'METHOD_NOT_ALLOWED');

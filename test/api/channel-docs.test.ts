@@ -56,6 +56,17 @@ describe('the description of the live channel', () => {
     }
   });
 
+  it('lets messages of the service have more fields, and those of clients not', () => {
+    const { messages, schemas } = channelDocument('https://baton.example.com').components;
+    const ofClients = new Set<string>(
+      Object.entries(CLIENT_MESSAGES).flatMap(([name, { schema }]) => [name, String(schema.meta()?.id)]),
+    );
+    const strict = Object.entries({ ...messages, ...schemas }).flatMap(([name, described]) =>
+      JSON.stringify(described).includes('"additionalProperties":false') ? [name] : [],
+    );
+    assert.deepEqual(new Set(strict), ofClients);
+  });
+
   it('contains a wss server if the service uses https', () => {
     const { servers } = channelDocument('https://baton.example.com');
     assert.equal(servers.websocket.protocol, 'wss');

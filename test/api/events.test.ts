@@ -153,20 +153,26 @@ describe('the events of a run', () => {
     await world.send('POST', `/api/v1/tasks/${id}/cancel`);
   });
 
-  it('are streamed until the key is revoked', async () => {
-    const owner = await world.signIn();
-    const body = { name: 'For a stream', project_id: world.installation.project_id };
-    const { json: made } = await world.send('POST', '/api/v1/keys', { ...world.as(owner), body });
-    const id = await submitted({ steps: 1, step_ms: 600_000 });
-    const headers = { Accept: 'text/event-stream', 'X-API-Key': made.key };
-    const response = await fetch(`${world.api.url}/api/v1/tasks/${id}/events`, { headers });
-    const reader = response.body?.getReader();
-    await reader?.read();
-    await world.send('DELETE', `/api/v1/keys/${made.id}`, world.as(owner));
-    for (let isOver = false; !isOver; ) isOver = (await reader?.read())?.done ?? true;
-    assert.notEqual((await world.send('GET', `/api/v1/tasks/${id}`)).json.state, 'completed');
-    await world.send('POST', `/api/v1/tasks/${id}/cancel`);
-  });
+  for (const [how, pathOf, more] of [
+    ['', (id: string) => `/api/v1/tasks/${id}/events`, {}],
+    [' over A2A', (id: string) => `/a2a/tasks/${id}:subscribe`, { 'A2A-Version': '1.0' }],
+  ] as const) {
+    it(`are streamed${how} until the key is revoked`, async () => {
+      const owner = await world.signIn();
+      const body = { name: 'For a stream', project_id: world.installation.project_id };
+      const { json: made } = await world.send('POST', '/api/v1/keys', { ...world.as(owner), body });
+      const id = await submitted({ steps: 1, step_ms: 600_000 });
+      const headers = { Accept: 'text/event-stream', 'X-API-Key': made.key, ...more };
+      const response = await fetch(`${world.api.url}${pathOf(id)}`, { headers });
+      assert.equal(response.status, 200);
+      const reader = response.body?.getReader();
+      await reader?.read();
+      await world.send('DELETE', `/api/v1/keys/${made.id}`, world.as(owner));
+      for (let isOver = false; !isOver; ) isOver = (await reader?.read())?.done ?? true;
+      assert.notEqual((await world.send('GET', `/api/v1/tasks/${id}`)).json.state, 'completed');
+      await world.send('POST', `/api/v1/tasks/${id}/cancel`);
+    });
+  }
 
   it('are streamed after Last-Event-ID, with 204 if there are no more', async () => {
     const id = await submitted({ steps: 1 });

@@ -62,6 +62,7 @@ describe('the OpenAPI document', () => {
     for (const { operationId, responses } of operations()) {
       assert.deepEqual(strictSchemas(responses, document), [], operationId);
     }
+    assert.deepEqual(strictSchemas(document.webhooks, document), []);
     const { TaskSubmission, WebhookPlan, Rehearsal } = document.components.schemas;
     for (const schema of [TaskSubmission, WebhookPlan, Rehearsal]) {
       assert.equal(schema?.['additionalProperties'], false);
@@ -134,6 +135,21 @@ describe('the OpenAPI document', () => {
         assert.equal(status, expected ? 201 : 422);
         if (json.id) await world.send('DELETE', `/api/v1/webhooks/${json.id}`);
       });
+    }
+  });
+
+  it('says that a filter for many tasks is not empty, as the service does', async () => {
+    for (const [schema, path] of [
+      ['BulkCancel', 'cancel'],
+      ['BulkRerun', 'rerun'],
+    ]) {
+      const pointer = `/components/schemas/${schema}`;
+      assert.deepEqual(
+        [{}, { q: 'x' }].map((filter) => isValid(pointer, { filter })),
+        [false, true],
+      );
+      const { status } = await world.send('POST', `/api/v1/tasks/${path}`, { body: { filter: {} } });
+      assert.equal(status, 422);
     }
   });
 

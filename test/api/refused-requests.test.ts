@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { pino } from 'pino';
 import { answerRefusedRequests } from '../../src/api/http/refused-requests.ts';
+import { startGateway } from '../../src/gateway/server.ts';
 import { useWorld } from '../support/world.ts';
 
 /** Requests that reach no route, because they are not valid HTTP or too large. */
@@ -26,21 +28,34 @@ describe('a request that the HTTP parser rejects', () => {
       'headers_too_large',
     ],
   ];
+  async function assertRefused(url: string, request: string, status: number, code: string): Promise<void> {
+    const { hostname, port } = new URL(url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.write(request);
+    const answer = await text(socket);
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    assert.ok(head.startsWith(`HTTP/1.1 ${status} `), head);
+    assert.match(head, /\r\nContent-Type: application\/problem\+json\r\n/);
+    assert.match(head, /\r\nX-Content-Type-Options: nosniff\r\n/);
+    const problem = JSON.parse(body);
+    assert.deepEqual([problem.status, problem.code], [status, code]);
+    assert.ok(head.includes(`X-Request-Id: ${problem.request_id}`));
+  }
+
   for (const [what, request, status, code] of CASES) {
     it(`receives a problem and a request id: ${what}`, async () => {
-      const { hostname, port } = new URL(world.api.url);
-      const socket = connect({ host: hostname, port: Number(port) });
-      socket.write(request);
-      const answer = await text(socket);
-      const [head = '', body = ''] = answer.split('\r\n\r\n');
-      assert.ok(head.startsWith(`HTTP/1.1 ${status} `), head);
-      assert.match(head, /\r\nContent-Type: application\/problem\+json\r\n/);
-      assert.match(head, /\r\nX-Content-Type-Options: nosniff\r\n/);
-      const problem = JSON.parse(body);
-      assert.deepEqual([problem.status, problem.code], [status, code]);
-      assert.ok(head.includes(`X-Request-Id: ${problem.request_id}`));
+      await assertRefused(world.api.url, request, status, code);
     });
   }
+
+  it('receives the same from a gateway', async () => {
+    const gateway = await startGateway(world.configuration, pino({ level: 'silent' }));
+    try {
+      for (const [, request, status, code] of CASES) await assertRefused(gateway.url, request, status, code);
+    } finally {
+      await gateway.close();
+    }
+  });
 });
 
 /** Node accepts these targets, but they have no path. */

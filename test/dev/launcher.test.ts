@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { inCheckout } from '../../dev/common/paths.ts';
+import { withoutUnneeded } from '../../dev/launcher/own-processes.ts';
 import { ensureSecrets } from '../../dev/launcher/secrets.ts';
 
 /** Loads the launcher without starting it, and prints the packages that it has loaded. */
@@ -45,5 +46,16 @@ describe('the secrets of a checkout', () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+});
+
+describe('the environment of a process', () => {
+  it('contains no secret that the process does not need', () => {
+    const secrets = { BATON_SEALING_KEYS: 'a:1', BATON_TOKEN_KEYS: 'a:2', OPENAI_API_KEY: 'sk-1' };
+    const namesFor = (process: 'api' | 'task-worker' | 'delivery-worker') =>
+      Object.keys(withoutUnneeded({ PATH: '/bin', ...secrets }, process));
+    assert.deepEqual(namesFor('api'), ['PATH', 'BATON_SEALING_KEYS', 'BATON_TOKEN_KEYS']);
+    assert.deepEqual(namesFor('task-worker'), ['PATH', 'BATON_SEALING_KEYS', 'OPENAI_API_KEY']);
+    assert.deepEqual(namesFor('delivery-worker'), ['PATH', 'BATON_SEALING_KEYS']);
   });
 });

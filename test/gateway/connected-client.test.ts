@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { MAX_WAITING_MESSAGES } from '../../src/domain/common/limits.ts';
+import { shortened } from '../../src/gateway/client-messages.ts';
 import type { Handled } from '../../src/gateway/handlers.ts';
 import {
   ConnectedClient,
   type MessageResult,
   type ClientDependencies,
 } from '../../src/gateway/connected-client.ts';
+
+describe('a text of a client in a reply', () => {
+  it('is not cut within a character', () => assert.equal(shortened('ab😀', 3), 'ab'));
+});
 
 describe('the messages of a connection', () => {
   /** Seconds pass between two messages, so that the rate of messages refuses none. */

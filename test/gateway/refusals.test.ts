@@ -297,6 +297,16 @@ describe('the channel', function () {
         assert.equal(await speaker.closed, 'token_invalid');
         await speaker.close();
       });
+
+      it('closes the connection if the session that created the token ends', async () => {
+        const cookie = await world.signIn();
+        const body = { project_id: world.installation.project_id };
+        const { json } = await world.send('POST', '/api/v1/tokens', { ...world.as(cookie), body });
+        const speaker = await open(url, json.token);
+        await world.send('DELETE', '/api/v1/session', world.as(cookie));
+        assert.equal(await speaker.closed, 'token_invalid');
+        await speaker.close();
+      });
     });
   }
 

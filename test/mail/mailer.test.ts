@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createMailer, type Mailer } from '../../src/mail/mailer.ts';
+import { oneLine } from '../../src/mail/one-line.ts';
 import { webhookDisabledMail } from '../../src/mail/webhook-disabled.ts';
 import { startMailServer, type MailServer, type MailServerOptions } from '../support/mail-server.ts';
 import { services } from '../support/services.ts';
@@ -146,5 +147,9 @@ describe('the mail about a disabled webhook', () => {
     assert.equal(subject, 'Webhook A Bcc: evil@example.com x was disabled');
     assert.ok(!/[\r\u2028]/.test(text));
     assert.ok(!text.includes('\nClick here'));
+  });
+
+  it('does not cut a name within a character', () => {
+    assert.equal(oneLine('ab😀', 3), 'ab');
   });
 });

@@ -96,6 +96,7 @@ describe('a pause of a run', function () {
     const id = await endlessRun();
     const handle = world.runs.client.workflow.getHandle(id);
     await handle.signal('engine-paused');
+    await handle.signal('approval-asked');
     await handle.signal('pause');
     const row = await world.runs.reaches(id, 'paused');
     assert.equal(row.paused_by, 'temporal');

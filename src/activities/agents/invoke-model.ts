@@ -5,6 +5,7 @@ import { cutText, cutValue } from '../../agents/cut.ts';
 import { failureOf, type ModelFailure } from '../../agents/model-failures.ts';
 import type { Models } from '../../agents/models.ts';
 import { findCall, isSameCall, recordCall, type NewCall } from '../../database/agents/agent-calls.ts';
+import { refusedDataCode } from '../../database/common/outage.ts';
 import type { Database } from '../../database/database.ts';
 import type { AgentTraces, OperationResult } from '../../domain/agents/agent-traces.ts';
 import { recordChange } from '../../database/tasks/feed.ts';
@@ -124,15 +125,17 @@ async function ask(
   await retryOnOutage(async () => {
     await record({ output, truncated, usage, failure: null });
     await emitMessage(deps, answer, callContext);
-  }, cancelled).catch((error: unknown) => (cancelled.aborted ? Promise.reject(error) : failRecording()));
+  }, cancelled).catch((error: unknown) => (cancelled.aborted ? Promise.reject(error) : failRecording(error)));
   return answer;
 }
 
 /**
  * Omits the database's message, which would appear in the history and among the errors of the run.
- * @throws ApplicationFailure always
+ * @throws always: `error` itself if PostgreSQL refuses a value, since a repeat would only be paid for again
+ * (src/runtime/refused-data.ts), else ApplicationFailure
  */
-function failRecording(): never {
+function failRecording(error: unknown): never {
+  if (refusedDataCode(error) !== null) throw error;
   throw ApplicationFailure.create({
     message: 'recording a model call failed',
     type: MODEL_FAILURES.failed,

@@ -7,6 +7,7 @@ import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2
 import type { Context, Middleware } from 'koa';
 import { admit, authorize, goneSignal, withBody, type Gate } from '../http/admit.ts';
 import { readJson } from '../http/body.ts';
+import { truncate } from '../../domain/common/text.ts';
 import type { Caller } from '../http/caller.ts';
 import { asProblem, logFailure } from '../http/error-responses.ts';
 import { Problem } from '../http/problem.ts';
@@ -86,7 +87,7 @@ export function createA2aServer(deps: A2aServerDependencies): Middleware {
       }
       id = given.id ?? null;
       if (!isMethod(given.method)) {
-        const message = `There is no method ${given.method.slice(0, 100)}.`;
+        const message = `There is no method ${truncate(given.method, 100)}.`;
         const error = { code: A2A_ERROR_CODE.METHOD_NOT_FOUND, message };
         return respond(context, 200, enveloped({ error }), 'application/json');
       }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_MESSAGE_ID_LENGTH } from '../../domain/common/limits.ts';
+import { allowMoreInResponses } from '../http/openapi.ts';
 import { REPLIES, CLIENT_MESSAGES, PUSHED, ROOM_EVENTS } from './channel-vocabulary.ts';
 
 export type JsonObject = Record<string, unknown>;
@@ -18,7 +19,8 @@ export function componentSchemas(): Record<string, JsonObject> {
   const clientSchemas = z.object(mapValues(CLIENT_MESSAGES, ({ schema }) => schema));
   const serverSchemas = z.object({ ...REPLIES, ...PUSHED, ...ROOM_EVENTS.workflow, ...ROOM_EVENTS.webhook });
   const definitions = (schema: z.ZodType, io: 'input' | 'output') => {
-    const text = JSON.stringify(z.toJSONSchema(schema, { target: 'draft-7', io }));
+    const override = ({ jsonSchema }: { jsonSchema: object }) => allowMoreInResponses({ jsonSchema, io });
+    const text = JSON.stringify(z.toJSONSchema(schema, { target: 'draft-7', io, override }));
     return JSON.parse(text.replaceAll('"#/definitions/', '"#/components/schemas/')).definitions;
   };
   return { ...definitions(clientSchemas, 'input'), ...definitions(serverSchemas, 'output') };
@@ -69,7 +71,6 @@ export function eventsOf(kind: keyof typeof ROOM_EVENTS, schemas: Record<string,
         type: 'object',
         properties: { type: { type: 'string', const: 'event' }, event },
         required: ['type', 'event'],
-        additionalProperties: false,
       },
       examples: examples.map((example) => ({ payload: { type: 'event', event: example } })),
       'x-socket-io': 'the event `event` with the value of `event` as argument',

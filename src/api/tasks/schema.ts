@@ -243,9 +243,11 @@ const taskFilter = withMetadataFilters({
 export type TaskFilter = z.output<typeof taskFilter>;
 
 const bulkRequest = z.strictObject({
-  filter: taskFilter.describe(
-    'The filters of `GET /api/v1/tasks` with their values, `metadata.<name>` included. All must match',
-  ),
+  filter: taskFilter.meta({
+    description:
+      'The filters of `GET /api/v1/tasks` with their values, `metadata.<name>` included. All must match',
+    minProperties: 1,
+  }),
   dry_run: z.boolean().default(false).describe('Only returns the number'),
 });
 
