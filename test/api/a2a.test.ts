@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { TaskState, type StreamResponse, type Task } from '@a2a-js/sdk';
 import type { Client } from '@a2a-js/sdk/client';
-import { all, a2aClient, BINDINGS, messageWith, positionsOf, textOf } from '../support/a2a-client.ts';
+import {
+  all,
+  a2aClient,
+  BINDINGS,
+  messageWith,
+  positionsOf,
+  shownPositions,
+  textOf,
+} from '../support/a2a-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { useWorld } from '../support/world.ts';
 
@@ -182,18 +190,26 @@ for (const binding of BINDINGS) {
         name: 'UnsupportedOperationError',
       });
     });
-  });
-}
 
-/** Returns the positions of the events that have a meaning in A2A, after a position. */
-function shownPositions(
-  events: { seq: number; type: string; data: { to?: string } }[],
-  after: number,
-): number[] {
-  const ends = ['completed', 'failed', 'cancelled', 'escalated'];
-  return events
-    .filter(
-      ({ seq, type, data }) => seq > after && !(type === 'state.changed' && ends.includes(data.to ?? '')),
-    )
-    .map(({ seq }) => seq);
+    it('repeats no progress after a reconnect', async () => {
+      const { id } = await submit({ steps: 1, step_ms: 60_000, progress_events: 100 });
+      const isProgress = ({ payload }: StreamResponse) =>
+        payload?.$case === 'statusUpdate' && payload.value.metadata?.['type'] === 'step.progress';
+      /** Returns the positions of a stream up to its first report of progress. */
+      const untilProgress = async (after: number) => {
+        const received: StreamResponse[] = [];
+        const parameters = { serviceParameters: { 'Last-Event-ID': String(after) } };
+        for await (const response of client.resubscribeTask({ tenant: '', id }, parameters)) {
+          received.push(response);
+          if (isProgress(response)) break;
+        }
+        return positionsOf(received);
+      };
+      const first = await untilProgress(0);
+      const second = await untilProgress(first.length);
+      await client.cancelTask({ tenant: '', id, metadata: undefined });
+      const shown = shownPositions(await events(id), 0);
+      assert.deepEqual([...first, ...second], shown.slice(0, first.length + 1));
+    });
+  });
 }
