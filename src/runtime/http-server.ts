@@ -38,8 +38,13 @@ export async function listen(
 ): Promise<Listening> {
   const each = new Map(Object.entries(headers));
   let handler: RequestListener = (_request, response) => {
-    const headers = { 'Content-Type': 'application/problem+json', 'Retry-After': '1', Connection: 'close' };
-    response.writeHead(STARTING.status, headers).end(JSON.stringify(STARTING));
+    response
+      .writeHead(STARTING.status, {
+        'Content-Type': 'application/problem+json',
+        'Retry-After': '1',
+        Connection: 'close',
+      })
+      .end(JSON.stringify(STARTING));
   };
   const server = createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS },

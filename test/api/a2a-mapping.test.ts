@@ -148,7 +148,7 @@ describe('the answers in a feed', () => {
   it('are the changes after a question, except the end of the run', () => {
     const changes = [
       changed('paused', 'wait'),
-      changed('executing', 'go on'),
+      changed('executing', 'ready'),
       asked('1'),
       changed('executing', 'Blue'),
       asked('2'),

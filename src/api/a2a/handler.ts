@@ -141,7 +141,7 @@ export function createRequestHandler(deps: A2aDependencies, call: A2aCall, cards
   ): Promise<boolean> {
     const wanted = { types: ['state.changed'], last: last_seq, limit: SEARCHED_CHANGES } as const;
     const answers = answersIn(await listLastEventsOf(deps.database, id, wanted));
-    const last = answers.findLast((answer) => question === null || answer.question === question);
+    const last = answers.findLast((given) => question === null || given.question === question);
     return last?.by === caller.label && last.reason === reason;
   }
 
