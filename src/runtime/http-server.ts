@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PROBLEMS } from '../domain/common/problem-codes.ts';
 
 /** Time limit for receiving a complete request, in milliseconds. Responses may take longer. */
 const REQUEST_MS = 30_000;
@@ -9,6 +10,13 @@ const KEEP_ALIVE_MS = 65_000;
 /** How long running responses may take during shutdown, in milliseconds. */
 const GRACE_MS = 5_000;
 const IDLE_CHECK_MS = 25;
+/** The problem of a request before the dependencies are ready (docs/http-api.md). */
+const STARTING = {
+  type: '/problems/unavailable',
+  ...PROBLEMS.unavailable,
+  detail: 'The service is starting. Try again soon.',
+  code: 'unavailable',
+};
 
 /** A listening server. Its handler is set when the dependencies are ready. */
 export type Listening = {
@@ -19,7 +27,7 @@ export type Listening = {
 };
 
 /**
- * Listens on the port (0: any free one). Requests get 503 until a handler is set. All responses start with these
+ * Listens on the port (0: any free one). Requests get 503 with a problem until a handler is set. All responses start with these
  * headers.
  * @throws Error with a sentence if the port is taken or not allowed
  */
@@ -30,7 +38,13 @@ export async function listen(
 ): Promise<Listening> {
   const each = new Map(Object.entries(headers));
   let handler: RequestListener = (_request, response) => {
-    response.writeHead(503, { 'Retry-After': '1', Connection: 'close' }).end();
+    response
+      .writeHead(STARTING.status, {
+        'Content-Type': 'application/problem+json',
+        'Retry-After': '1',
+        Connection: 'close',
+      })
+      .end(JSON.stringify(STARTING));
   };
   const server = createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS },

@@ -76,6 +76,11 @@ export class EngineRefusal extends EngineUnavailable {
   override name = 'EngineRefusal';
 }
 
+/** Temporal did not confirm a signal. The run may have received it or not. */
+export class SignalUncertain extends EngineUnavailable {
+  override name = 'SignalUncertain';
+}
+
 /** Temporal did not respond. The run may have been started or not. */
 export class EngineUncertain extends Error {
   override name = 'EngineUncertain';
@@ -156,7 +161,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return 'ended';
       if (error instanceof WorkflowExecutionAlreadyStartedError) return 'ended';
-      throw new EngineUnavailable('Temporal did not accept the signal', { cause: error });
+      throw new SignalUncertain('Temporal did not accept the signal', { cause: error });
     }
   }
 
@@ -350,7 +355,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
       await within(CALL_LIMIT_MS, () => client.workflowService.unpauseWorkflowExecution(request));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return;
-      throw new EngineUnavailable('Temporal did not resume the run', { cause: error });
+      throw new SignalUncertain('Temporal did not resume the run', { cause: error });
     }
   }
 }

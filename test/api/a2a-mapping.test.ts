@@ -8,7 +8,7 @@ import {
   updateOf,
   type Standing,
 } from '../../src/agents/a2a-updates.ts';
-import { historyOf, runsIn, taskOf } from '../../src/api/a2a/mapping.ts';
+import { answersIn, historyOf, runsIn, taskOf } from '../../src/api/a2a/mapping.ts';
 import { submissionOf } from '../../src/api/a2a/submission.ts';
 import type { TaskRunRow } from '../../src/database/tasks/task-runs.ts';
 import { FEED_EVENT_TYPES, type FeedEvent } from '../../src/domain/tasks/feed-events.ts';
@@ -138,6 +138,28 @@ describe('the A2A task of a run', () => {
         [':6', 'ROLE_USER', 'Blue'],
       ],
     );
+  });
+});
+
+describe('the answers in a feed', () => {
+  const asked = (id: string) => event('state.changed', { to: 'paused', question: { ...QUESTION, id } });
+  const changed = (to: TaskState, reason: string) => event('state.changed', { to, by: 'user:ada', reason });
+
+  it('are the changes after a question, except the end of the run', () => {
+    const changes = [
+      changed('paused', 'wait'),
+      changed('executing', 'ready'),
+      asked('1'),
+      changed('executing', 'Blue'),
+      asked('2'),
+      changed('executing', 'Red'),
+      asked('3'),
+      changed('cancelled', 'too late'),
+    ];
+    assert.deepEqual(answersIn(changes), [
+      { question: '1', by: 'user:ada', reason: 'Blue' },
+      { question: '2', by: 'user:ada', reason: 'Red' },
+    ]);
   });
 });
 

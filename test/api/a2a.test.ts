@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
-import { TaskState, type StreamResponse, type Task } from '@a2a-js/sdk';
+import { TaskState, type SendMessageRequest, type StreamResponse, type Task } from '@a2a-js/sdk';
 import type { Client } from '@a2a-js/sdk/client';
-import { all, a2aClient, BINDINGS, messageWith, positionsOf, textOf } from '../support/a2a-client.ts';
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import { queryBuilderOf } from '../../src/database/database.ts';
+import {
+  all,
+  a2aClient,
+  BINDINGS,
+  messageWith,
+  positionsOf,
+  shownPositions,
+  textOf,
+} from '../support/a2a-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { useWorld } from '../support/world.ts';
 
@@ -21,6 +32,15 @@ for (const binding of BINDINGS) {
         const task = await read(id);
         return task.status?.state === state && task;
       });
+    /** Makes the first request with a message look like one whose process died a minute ago, without a response. */
+    const loseResponse = async ({ message }: SendMessageRequest) => {
+      const key = `a2a:${createHash('sha256')
+        .update(message?.messageId ?? '')
+        .digest('hex')}`;
+      await sql`
+        update idempotency_keys set answer = null, created_at = now() - interval '61 s' where key = ${key}
+      `.execute(queryBuilderOf(world.database));
+    };
     const events = async (id: string) => (await world.send('GET', `/api/v1/tasks/${id}/events`)).json.data;
 
     it('submits a task: the run has the fields of the message', async () => {
@@ -82,6 +102,19 @@ for (const binding of BINDINGS) {
         name: 'UnsupportedOperationError',
       });
     });
+
+    for (const named of [false, true])
+      it(`takes an answer ${named ? 'to a named question ' : ''}once if it is sent again after its process died`, async () => {
+        const { id } = await submit({ steps: 1, ask: { step: 1, question: 'Which colour?' } });
+        const asking = await reaches(id, TaskState.TASK_STATE_INPUT_REQUIRED);
+        const { question } = asking.status?.message?.metadata ?? {};
+        const answer = messageWith('Blue', { taskId: id, metadata: named ? { question } : undefined });
+        await client.sendMessage(answer);
+        await loseResponse(answer);
+        assert.equal(((await client.sendMessage(answer)) as Task).id, id);
+        const { history } = await reaches(id, TaskState.TASK_STATE_COMPLETED);
+        assert.equal(history.filter((message) => textOf(message) === 'Blue').length, 1);
+      });
 
     it('is working while it is paused, with the reason', async () => {
       const { id } = await submit({ steps: 2, step_ms: 60_000 });
@@ -182,18 +215,26 @@ for (const binding of BINDINGS) {
         name: 'UnsupportedOperationError',
       });
     });
-  });
-}
 
-/** Returns the positions of the events that have a meaning in A2A, after a position. */
-function shownPositions(
-  events: { seq: number; type: string; data: { to?: string } }[],
-  after: number,
-): number[] {
-  const ends = ['completed', 'failed', 'cancelled', 'escalated'];
-  return events
-    .filter(
-      ({ seq, type, data }) => seq > after && !(type === 'state.changed' && ends.includes(data.to ?? '')),
-    )
-    .map(({ seq }) => seq);
+    it('repeats no progress after a reconnect', async () => {
+      const { id } = await submit({ steps: 1, step_ms: 60_000, progress_events: 100 });
+      const isProgress = ({ payload }: StreamResponse) =>
+        payload?.$case === 'statusUpdate' && payload.value.metadata?.['type'] === 'step.progress';
+      /** Returns the positions of a stream up to its first report of progress. */
+      const untilProgress = async (after: number) => {
+        const received: StreamResponse[] = [];
+        const parameters = { serviceParameters: { 'Last-Event-ID': String(after) } };
+        for await (const response of client.resubscribeTask({ tenant: '', id }, parameters)) {
+          received.push(response);
+          if (isProgress(response)) break;
+        }
+        return positionsOf(received);
+      };
+      const first = await untilProgress(0);
+      const second = await untilProgress(first.length);
+      await client.cancelTask({ tenant: '', id, metadata: undefined });
+      const shown = shownPositions(await events(id), 0);
+      assert.deepEqual([...first, ...second], shown.slice(0, first.length + 1));
+    });
+  });
 }

@@ -9,6 +9,7 @@ import type { Claim } from '../../src/api/http/route.ts';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { isDatabaseOutage } from '../../src/database/common/outage.ts';
 import { createSealing } from '../../src/security/sealing.ts';
+import { SignalUncertain } from '../../src/temporal/task-control.ts';
 import { eventually } from '../support/eventually.ts';
 import { assertProblem } from './problems.ts';
 import { useWorld } from '../support/world.ts';
@@ -173,6 +174,16 @@ describe('an idempotency key', () => {
       { ...first, takenAt: new Date(clock.now) },
       'the same claim leads to the same run',
     );
+  });
+
+  it('keeps its claim if Temporal does not confirm a signal, because it may have arrived', async () => {
+    const { once, wanted, clock } = claimedRequest();
+    const interrupted = once(wanted, () => Promise.reject(new SignalUncertain()));
+    await assert.rejects(interrupted, SignalUncertain);
+    const again = () => once(wanted, () => Promise.resolve({ status: 200, body: {} }));
+    await assert.rejects(again(), { code: 'conflict' });
+    clock.now += 61_000;
+    assert.equal((await again()).status, 200);
   });
 
   it('creates one API key, and returns the response with the key again', async () => {

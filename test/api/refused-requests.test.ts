@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { answerRefusedRequests } from '../../src/api/http/refused-requests.ts';
 import { startGateway } from '../../src/gateway/server.ts';
+import { listen } from '../../src/runtime/http-server.ts';
 import { useWorld } from '../support/world.ts';
 
 /** Requests that reach no route, because they are not valid HTTP or too large. */
@@ -54,6 +55,27 @@ describe('a request that the HTTP parser rejects', () => {
       for (const [, request, status, code] of CASES) await assertRefused(gateway.url, request, status, code);
     } finally {
       await gateway.close();
+    }
+  });
+});
+
+describe('a request to a process that is starting', () => {
+  it('receives a problem', async () => {
+    const listening = await listen('127.0.0.1', 0, {});
+    try {
+      const response = await fetch(`http://127.0.0.1:${listening.port}/api/v1/tasks`);
+      assert.equal(response.status, 503);
+      assert.equal(response.headers.get('content-type'), 'application/problem+json');
+      assert.equal(response.headers.get('retry-after'), '1');
+      assert.deepEqual(await response.json(), {
+        type: '/problems/unavailable',
+        title: 'Service unavailable',
+        status: 503,
+        detail: 'The service is starting. Try again soon.',
+        code: 'unavailable',
+      });
+    } finally {
+      await listening.close();
     }
   });
 });

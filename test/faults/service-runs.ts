@@ -23,7 +23,7 @@ type FeedEvent = {
   seq: number;
   type: string;
   at: string;
-  data: { to?: TaskState; state?: string; step?: { id: string; attempt: number } };
+  data: { to?: TaskState; state?: string; reason?: string; step?: { id: string; attempt: number } };
 };
 
 const POLL_INTERVAL_MS = 150;

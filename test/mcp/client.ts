@@ -10,7 +10,7 @@ type Connection = { protocol?: ProtocolVersion; headers?: Record<string, string>
 
 /** Connects a client, with the key of the world by default. */
 export async function connect(
-  world: World,
+  world: { api: { url: string }; installation: { api_key: string } },
   {
     protocol = '2026-07-28',
     headers = { 'X-API-Key': world.installation.api_key },

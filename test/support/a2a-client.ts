@@ -12,6 +12,9 @@ import {
 export const BINDINGS = ['JSONRPC', 'HTTP+JSON'] as const;
 export type Binding = (typeof BINDINGS)[number];
 
+/** Their update is that of `run.ended`. */
+const ENDS: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'escalated']);
+
 /** Returns the SDK's own client, which has read the card of the service, for one binding. */
 export async function a2aClient(baseUrl: string, key: string, binding: Binding): Promise<Client> {
   const fetchImpl = (async (input: string | URL, init: RequestInit = {}) => {
@@ -74,4 +77,14 @@ export function positionsOf(responses: readonly StreamResponse[]): number[] {
   return responses.flatMap(({ payload }) =>
     payload?.$case === 'statusUpdate' ? [Number(payload.value.metadata?.['seq'])] : [],
   );
+}
+
+/** Returns the positions of the events of a feed that A2A has updates for, after a position. */
+export function shownPositions(
+  events: readonly { seq: number; type: string; data: { to?: string } }[],
+  after: number,
+): number[] {
+  return events
+    .filter(({ seq, type, data }) => seq > after && !(type === 'state.changed' && ENDS.has(data.to ?? '')))
+    .map(({ seq }) => seq);
 }

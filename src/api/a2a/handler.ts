@@ -24,6 +24,7 @@ import {
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import { createHash } from 'node:crypto';
 import { CONTEXT_FIELD, headOf } from '../../agents/a2a-updates.ts';
+import { listLastEventsOf } from '../../database/tasks/feed.ts';
 import type { RunWithView } from '../../database/tasks/run-views.ts';
 import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
 import { MAX_WAIT_SECONDS } from '../../domain/common/limits.ts';
@@ -55,6 +56,7 @@ import {
   storePush,
   type CheckedPush,
 } from './push-configs.ts';
+import { answersIn } from './mapping.ts';
 import { fullTask } from './read.ts';
 import { taskStream } from './stream.ts';
 import { answerOf, submissionOf } from './submission.ts';
@@ -69,6 +71,9 @@ export type A2aCall = {
   /** Called with the error of a method, which the SDK turns into one of its own. */
   onError(error: Error): void;
 };
+
+/** The last changes of a run, among which an earlier answer is searched. */
+const SEARCHED_CHANGES = 100;
 
 /** The two cards. */
 export type Cards = { own: AgentCard; extended: AgentCard };
@@ -114,14 +119,30 @@ export function createRequestHandler(deps: A2aDependencies, call: A2aCall, cards
     const { reason, question } = validated(continueRequest, answerOf(message), 'body');
     if (push) await requirePlace(deps, id, push.id);
     const content = { id, reason, question, ...(push ? { push } : {}) };
-    return await doOnce(message, content, async () => {
+    return await doOnce(message, content, async ({ takenAt }) => {
       const open = openQuestionOf(row);
-      if (open === null) throw new UnsupportedOperationError(noAnswer(row));
-      const request = { id, action: 'continue' as const, reason, question: question ?? open };
-      await applyAction(deps, caller, request, deps.limits.pauses);
+      // An earlier request with this message may have taken effect, although its sender got no response.
+      const isGiven = takenAt !== null && (await isAnswerGiven(row, question ?? null, reason));
+      if (!isGiven) {
+        if (open === null) throw new UnsupportedOperationError(noAnswer(row));
+        const request = { id, action: 'continue' as const, reason, question: question ?? open };
+        await applyAction(deps, caller, request, deps.limits.pauses);
+      }
       if (push) await storePush(deps, id, push, row.last_seq);
       return id;
     });
+  }
+
+  /** Returns whether this caller has given this answer: to the question, or to the last one if none is named. */
+  async function isAnswerGiven(
+    { id, last_seq }: TaskRunRow,
+    question: string | null,
+    reason: string | undefined,
+  ): Promise<boolean> {
+    const wanted = { types: ['state.changed'], last: last_seq, limit: SEARCHED_CHANGES } as const;
+    const answers = answersIn(await listLastEventsOf(deps.database, id, wanted));
+    const last = answers.findLast((given) => question === null || given.question === question);
+    return last?.by === caller.label && last.reason === reason;
   }
 
   /** Does the work of a message once, however often the message with this id is sent. Returns the id of its task. */

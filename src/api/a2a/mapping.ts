@@ -25,7 +25,7 @@ import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
 import type { RunView } from '../../domain/tasks/run-schemas.ts';
 import { openQuestionOf } from '../../domain/tasks/run-state.ts';
-import type { TaskState } from '../../domain/tasks/task-states.ts';
+import { isTerminal, type TaskState } from '../../domain/tasks/task-states.ts';
 
 /* The tasks of A2A 1.0, derived from a run and its feed. Pure. */
 
@@ -168,6 +168,20 @@ function messagesOf(head: TaskHead, { seq, type, data }: FeedEvent): Message[] {
   const reason = textIn(data, 'reason');
   if (data['from'] !== 'paused' || reason === null) return [];
   return [{ ...message(head, `${seq}`, reason, { by: data['by'] }), role: Role.ROLE_USER }];
+}
+
+/** An answer to a question: who gave it, and the text. */
+export type GivenAnswer = Pick<Standing, 'by' | 'reason'> & { question: string | null };
+
+/** Returns the answers to questions, oldest first. `changes` are changes of the state of a run, one after the other. */
+export function answersIn(changes: readonly FeedEvent[]): GivenAnswer[] {
+  const standings = changes.map((event) => standingAfter(FIRST_STANDING, event));
+  return standings.flatMap(({ state, by, reason }, index) => {
+    const asked = standings[index - 1]?.question ?? null;
+    return asked === null || isTerminal(state)
+      ? []
+      : [{ question: openQuestionOf({ question: asked }), by, reason }];
+  });
 }
 
 /** Returns an update with a new or changed document. */

@@ -8,7 +8,7 @@ export function createA2aMiddleware(deps: A2aServerDependencies): Middleware {
   let server: Promise<Middleware> | undefined;
   return async function serveA2aPaths(context, next) {
     if (!PATHS.test(context.path)) return await next();
-    // Loaded with the first request, because it costs 70 ms and 12 MB.
+    // Loaded with the first request: a service that nobody calls over this protocol does not need it.
     server ??= import('./server.ts').then(({ createA2aServer }) => createA2aServer(deps));
     await (await server)(context, next);
   };

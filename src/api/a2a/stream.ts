@@ -46,7 +46,8 @@ export async function* taskStream(deps: Dependencies, stream: TaskStream): Async
     const known = new Map(artifacts.map(({ artifact, sha256 }) => [artifact.artifactId, sha256]));
     const task = await readTask(deps, { row, view }, { historyLength: stream.historyLength, artifacts });
     yield { payload: { $case: 'task', value: task } };
-    let sent = Math.min(stream.after ?? view.last_seq, view.last_seq);
+    // The view does not count progress, the row does.
+    let sent = Math.min(stream.after ?? view.last_seq, row.last_seq);
     if (isTerminal(view.state) && sent >= view.last_seq) return;
     let standing = await standingAt(deps, row.id, sent);
     while (!signal.aborted && (await credential.isValid())) {

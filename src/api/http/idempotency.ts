@@ -4,6 +4,7 @@ import { derivedUuid } from '../../database/common/ids.ts';
 import { isDatabaseOutage } from '../../database/common/outage.ts';
 import { abandonedBefore, IDEMPOTENCY_KEY } from '../../domain/common/idempotency.ts';
 import { storedResponseContext, type Sealing } from '../../security/sealing.ts';
+import { SignalUncertain } from '../../temporal/task-control.ts';
 import type { Caller } from './caller.ts';
 import { Problem } from './problem.ts';
 import type { RouteResponse, Claim } from './route.ts';
@@ -110,11 +111,11 @@ export function inProgress(): Problem {
 }
 
 /**
- * Returns true if PostgreSQL failed during the request, which may have been stored. The key then stays claimed, so
- * that a repeat after the claim expires reaches the same result.
+ * Returns true if PostgreSQL failed during the request, which may have been stored, or Temporal during a signal, which may
+ * have arrived. The key then stays claimed, so that a repeat after the claim expires reaches the same result.
  */
 function isOutcomeUnknown(error: unknown): boolean {
-  return !(error instanceof Problem) && isDatabaseOutage(error);
+  return error instanceof SignalUncertain || (!(error instanceof Problem) && isDatabaseOutage(error));
 }
 
 function replayed(kept: string): RouteResponse {
