@@ -1,6 +1,6 @@
 import { ActionIcon, Autocomplete, Button, TagsInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import type { EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { sampleData } from '../../../../src/domain/webhooks/event-samples.ts';
 import { MAX_FILTERS, MAX_FILTER_VALUES } from '../../../../src/domain/common/limits.ts';
@@ -26,20 +26,18 @@ export function EventFilters({ kind, filters, errors, place, onChange }: Filters
   const { fields, changes } = filterableIn(kind);
   const [first] = fields;
   const part = useRef<HTMLDivElement>(null);
-  const [isAdding, setIsAdding] = useState(false);
+  const count = useRef(filters.length);
   useEffect(() => {
-    if (!isAdding) return;
-    setIsAdding(false);
-    [...(part.current?.querySelectorAll('select') ?? [])].at(-2)?.focus();
-  }, [isAdding]);
+    const isAdded = filters.length > count.current;
+    count.current = filters.length;
+    if (isAdded) [...(part.current?.querySelectorAll('select') ?? [])].at(-2)?.focus();
+  }, [filters.length]);
   if (first === undefined && filters.length === 0) return null;
-  const add = () => {
-    setIsAdding(true);
+  const add = () =>
     onChange([
       ...filters,
       newFilter({ field: first ?? 'project', operator: changes ? 'changed_to' : 'values', values: [] }),
     ]);
-  };
   return (
     <div className={classes['filters']} ref={part} role="group" aria-label={`Filters of ${kind}`}>
       {filters.map((filter, index) => (
