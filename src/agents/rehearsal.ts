@@ -41,7 +41,8 @@ export async function rehearseStep(work: StepWork, context: RehearsalContext): P
 
 function answerText(answer: StepWork['answer']): string {
   if (!answer) return '';
-  return ` ${answer.by} continued it${answer.reason === null ? '' : `: ${answer.reason}`}`;
+  const by = answer.by.replace(/^user:/, '');
+  return ` ${by} ${answer.reason === null ? 'continued the run' : `answered: ${answer.reason}`}`;
 }
 
 async function simulateTime(stepMs: number, reports: number, context: RehearsalContext): Promise<void> {

@@ -110,7 +110,7 @@ describe('a rerun of a task', function () {
     const listed = list.data.find(
       (run: { execution_id: string }) => run.execution_id === second.execution_id,
     );
-    assert.equal(listed.rerun_of, id);
+    assert.deepEqual([listed.rerun_of, listed.errors], [id, []]);
   });
 
   it('has the same submission, and sends its own callback', async () => {

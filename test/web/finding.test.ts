@@ -37,6 +37,9 @@ describe('the screens', () => {
   it('find runs by words, submitter, days and need, with all filters in the URL', async () => {
     await at.go('/orchestration');
     await lists('Fix the sum', 'Ask first', 'Add CSV export');
+    await row('Fix the sum')
+      .getByText(/: step 1 is scripted to be unrecoverable$/)
+      .waitFor();
     assert.equal(await row('Ask first').getByRole('progressbar').count(), 1);
     assert.equal(await row('Fix the sum').getByRole('progressbar').count(), 0);
     const widthOf = async (selector: string) =>
@@ -53,8 +56,13 @@ describe('the screens', () => {
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await lists('Fix the sum', 'Ask first', 'Add CSV export');
     assert.equal(await page.getByLabel('Search by title, ID or metadata').inputValue(), '');
+    // The filters stay under the pointer.
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const before = await page.getByRole('button', { name: 'Needs me' }).boundingBox();
     await page.getByRole('button', { name: 'Needs me' }).click();
     await lists('Ask first');
+    assert.deepEqual(await page.getByRole('button', { name: 'Needs me' }).boundingBox(), before);
+    await page.setViewportSize({ width: 1280, height: 900 });
     await row('Ask first').getByText('waiting for an answer').waitFor();
     await page.waitForURL('**/orchestration?needs=me');
     await page.getByLabel('Time').selectOption('Days…');
@@ -174,9 +182,11 @@ describe('the screens', () => {
     ]);
     await at.go('/orchestration?text=bulk');
     await lists('Bulk asking', 'Bulk active', 'Bulk ended');
+    const before = await rows().first().boundingBox();
     await page.getByLabel('Select all listed runs').check();
     const bar = page.getByRole('region', { name: 'Selected runs' });
     await bar.getByText('3 selected').waitFor();
+    assert.deepEqual(await rows().first().boundingBox(), before);
     await assertAccessible(page, 'selected runs');
     await assertFitsPhone(page);
     await picture(page, 'runs-selected');
@@ -196,14 +206,17 @@ describe('the screens', () => {
     await assertAccessible(page, 'the result for many runs');
     await page.keyboard.press('Escape');
     await bar.waitFor({ state: 'detached' });
+    await page.locator('[data-select-all]:focus').waitFor();
     await world.reaches(active, 'cancelled');
     await page.getByLabel('Select Bulk ended').check();
     await bar.getByRole('button', { name: 'Rerun 1…' }).click();
     const again = page.getByRole('dialog', { name: 'Rerun 1 run?' });
     await again.getByRole('button', { name: 'Rerun 1 run' }).click();
-    await page.getByRole('dialog', { name: '1 run started' }).waitFor();
-    await page.keyboard.press('Escape');
-    await lists('Bulk ended', 'Bulk asking', 'Bulk active', 'Bulk ended');
+    const started = page.getByRole('dialog', { name: '1 run started' });
+    await started.getByRole('button', { name: 'Show new runs' }).click();
+    await page.waitForURL('**/orchestration?text=bulk&by=me&span=1h');
+    await lists('Bulk ended');
+    await row('Bulk ended').getByText('Rerun', { exact: true }).waitFor();
   });
 
   it('cancel and rerun all runs that match the filters, after their numbers are shown', async () => {
@@ -217,9 +230,9 @@ describe('the screens', () => {
     await at.go('/orchestration?text=every');
     await page.getByLabel('Select Every ended').check();
     const bar = page.getByRole('region', { name: 'Selected runs' });
-    const dialog = page.getByRole('dialog', { name: 'All runs that match the filters' });
+    const dialog = page.getByRole('dialog', { name: 'All matching runs' });
     const ask = async () => {
-      await bar.getByRole('button', { name: 'All that match…' }).click();
+      await bar.getByRole('button', { name: 'All matching runs…' }).click();
       await dialog.getByText('2 active runs can be cancelled, 1 ended run can be rerun.').waitFor();
     };
     await ask();
@@ -238,7 +251,7 @@ describe('the screens', () => {
     await lists('Every ended', 'Every second', 'Every first', 'Every ended');
     const { json: newest } = await world.send('GET', '/api/v1/tasks?q=every');
     await world.reaches(newest.data[0].execution_id, 'completed');
-    await bar.getByRole('button', { name: 'All that match…' }).click();
+    await bar.getByRole('button', { name: 'All matching runs…' }).click();
     await dialog.getByRole('button', { name: 'Cancel 2 runs' }).click();
     await page.getByRole('dialog', { name: '2 runs cancelled' }).waitFor();
     for (const id of active) await world.reaches(id, 'cancelled');

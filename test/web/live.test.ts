@@ -122,6 +122,8 @@ describe('a run in the browser', () => {
     await page.waitForURL(`**/orchestration/${newer}`);
     await page.goBack();
     await panel.waitFor();
+    // Tabs and tables have keys of their own, but not Escape.
+    await panel.getByRole('tab', { name: 'Documents' }).click();
     await page.keyboard.press('Escape');
     await page.waitForURL('**/orchestration');
   });

@@ -66,7 +66,9 @@ describe('the orchestration screens', () => {
     await dialog.getByLabel('Title').waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    await open.click();
+    // The button has the focus again.
+    await page.locator('button:focus', { hasText: 'Submit task' }).waitFor();
+    await page.keyboard.press('Enter');
     await dialog.getByLabel('Title').fill('Only once');
     await page.keyboard.press('Escape');
     await question.locator('button:focus', { hasText: 'Keep editing' }).waitFor();
@@ -199,7 +201,7 @@ describe('the orchestration screens', () => {
     });
     await at.go(`/orchestration/${id}`);
     await page.getByText('1 model call, 1,200 input tokens, 34 output tokens, $0.0123').waitFor();
-    await page.getByRole('tab', { name: 'Documents' }).click();
+    await page.getByRole('tab', { name: 'Documents (1)' }).click();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'notes on orders.md' }).click(),
@@ -361,7 +363,7 @@ describe('the screen of a run', () => {
     await page.locator('textarea:focus').fill('Ten percent');
     await assertAccessible(page, 'a question in the bell', DIALOG);
     await picture(page, 'bell-answer');
-    await page.getByRole('button', { name: 'Answer and continue' }).click();
+    await page.keyboard.press('Control+Enter');
     await page.getByRole('listitem').filter({ hasText: '“Asks in the bell” asked a question' }).waitFor();
     await world.reaches(json.execution_id, 'completed');
   });

@@ -33,6 +33,9 @@ describe('the settings screens', () => {
     const key = await page.getByLabel('API key', { exact: true }).textContent();
     const { json } = await world.send('GET', '/api/v1/me', { key });
     assert.deepEqual(json.scopes, ['tasks:read', 'tasks:write', 'events:write']);
+    // A click beside the dialog does not lose the key.
+    await page.mouse.click(5, 5);
+    await page.getByLabel('API key', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     const row = page.getByRole('row', { name: /CI/ });
     await row.getByRole('button', { name: 'Rotate…' }).click();
@@ -59,7 +62,8 @@ describe('the settings screens', () => {
       await valid.getByRole('button', { name: 'Revoke…' }).click();
       await page.getByText('Revoke “CI”?').waitFor();
       await page.getByRole('button', { name: 'Revoke key' }).click();
-      await valid.waitFor({ state: 'detached' });
+      await dialog.waitFor({ state: 'detached' });
+      assert.equal(await valid.count(), 0);
     }
     assert.equal(await page.getByRole('row', { name: /CI.*revoked/ }).count(), 2);
   });
@@ -160,7 +164,11 @@ describe('the settings screens', () => {
     await page.getByRole('button', { name: 'Create invitation' }).click();
     const link = (await page.getByLabel('Invitation link').textContent()) ?? '';
     await assertAccessible(page, 'a created invitation', DIALOG);
+    await page.locator('button:focus', { hasText: 'Copy' }).waitFor();
+    await page.mouse.click(5, 5);
+    await page.getByLabel('Invitation link').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
+    await page.locator('button:focus', { hasText: 'Invite member' }).waitFor();
     await page.getByRole('region', { name: 'Invitations' }).getByText(ada).waitFor();
 
     const guest = await openScreens(world, { cookie: null });

@@ -44,6 +44,7 @@ describe('the webhook form', () => {
     const filters = page.getByRole('group', { name: 'Filters of issue.updated' });
     const add = page.getByRole('button', { name: 'Add filter for issue.updated' });
     await add.press('Enter');
+    await filters.locator('select:focus').waitFor();
     await filters.getByLabel('Value').fill('Shipped');
     await page.keyboard.press('Enter');
     await add.click();
@@ -68,6 +69,15 @@ describe('the webhook form', () => {
     ]);
   });
 
+  it('suggests the status of failed deployments, although no event had it yet', async () => {
+    await at.go(`${LIST}/new`);
+    await page.getByRole('checkbox', { name: 'deployment.completed' }).check();
+    await page.getByRole('button', { name: 'Add filter for deployment.completed' }).click();
+    await page.getByRole('group', { name: 'Filters of deployment.completed' }).getByLabel('Value').click();
+    await page.getByRole('option', { name: 'failed' }).click();
+    await page.getByText('would not be sent: status is "succeeded", not "failed"').waitFor();
+  });
+
   it('shows a generated secret once more after saving', async () => {
     await fill();
     const secret = await page.getByRole('textbox', { name: 'New secret' }).inputValue();
@@ -76,6 +86,8 @@ describe('the webhook form', () => {
     await shown.getByText(secret, { exact: true }).waitFor();
     await assertAccessible(page, 'the secret of a new webhook');
     await assertFitsPhone(page);
+    await shown.getByRole('button', { name: 'Show verification code' }).click();
+    await shown.getByRole('region', { name: 'Signature verification, TypeScript' }).waitFor();
     await shown.getByRole('button', { name: 'Done' }).click();
     await shown.waitFor({ state: 'detached' });
     // The same after a change that replaces the secret. Leaving the page hides it.

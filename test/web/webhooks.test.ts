@@ -517,6 +517,7 @@ describe('the webhook screens', function () {
     await page.getByText('Test succeeded').waitFor();
     await page.getByRole('button', { name: 'Close test' }).click();
     await page.getByRole('button', { name: '2 · Enable' }).click();
+    await page.locator('button:focus', { hasText: /^Recover \d+ deliveries$/ }).waitFor();
     await viewer.page.getByText('Ask an admin of this workspace to recover the deliveries.').waitFor();
     await log().filter({ hasText: 'held' }).first().getByRole('link').click();
     await panel().getByText('The webhook is enabled now: recover its deliveries.').waitFor();

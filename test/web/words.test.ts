@@ -13,12 +13,14 @@ import {
   formatTimeAhead,
   formatUtc,
 } from '../../web/format/time.ts';
+import { actionText, detailsOf } from '../../web/pages/settings/audit-log/words.ts';
 import { asCurl } from '../../web/pages/orchestration/as-curl.ts';
 import {
   actorName,
   callbackOutlook,
   errorTitle,
   escalationOutlook,
+  noteOf,
   progressText,
   shownStatus,
   stateChangeText,
@@ -101,6 +103,17 @@ describe('a run in words', () => {
     assert.equal(progressText({ state: 'completed', progress: done }), '5 of 5 steps');
   });
 
+  it('says in a list why it failed, and that it is a rerun', () => {
+    const error = { code: 'step_failed', step: 'test', message: 'exit code 1' } as const;
+    const run = { state: 'failed', errors: [error], rerun_of: null } as const;
+    assert.equal(noteOf(run), 'test: exit code 1');
+    assert.equal(noteOf({ ...run, rerun_of: 'earlier' }), 'Rerun · test: exit code 1');
+    const planning = { code: 'planning_failed', step: null, message: 'no such team' } as const;
+    assert.equal(noteOf({ ...run, errors: [planning] }), 'Planning failed: no such team');
+    assert.equal(noteOf({ ...run, errors: [] }), '');
+    assert.equal(noteOf({ ...run, state: 'cancelled' }), '');
+  });
+
   it('promises a callback only where one comes', () => {
     const outlook = (state: TaskState, status: string) => callbackOutlook({ state, callback: { status } });
     assert.match(outlook('paused', 'pending'), /when the run ends/);
@@ -129,6 +142,21 @@ describe('a run in words', () => {
   it('advises to answer an escalation until the run was rerun', () => {
     assert.match(escalationOutlook({ reruns: [] }), /Your answer reruns it from this step\.$/);
     assert.match(escalationOutlook({ reruns: ['again'] }), /was rerun\.$/);
+  });
+});
+
+describe('an entry of the audit log', () => {
+  it('says that a person with an invitation joined, and that an admin added a person', () => {
+    const [ada, ben] = ['user:0197', 'user:0198'];
+    const entry = { action: 'member.added', actor: ada, subject: ada } as const;
+    assert.equal(actionText(entry), 'joined the workspace');
+    assert.equal(actionText({ ...entry, subject: ben }), 'added a member');
+  });
+
+  it('has times in the local time zone', () => {
+    const since = '2026-01-31T10:00:00.000Z';
+    const entry = { subject_label: 'Billing', detail: { count: 3, since } };
+    assert.equal(detailsOf(entry), `count: 3, since: ${formatLocal(since)}`);
   });
 });
 

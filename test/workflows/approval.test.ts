@@ -42,7 +42,7 @@ describe('an agent that asks a person', function () {
     const row = await runs.reaches(id, 'completed');
     assert.equal(row.question, null);
     const message = (await runs.events(id)).find(({ type }) => type === 'agent.message');
-    assert.match(String(message?.data['text']), /user:ada@example\.com continued it: yes, after a backup$/);
+    assert.match(String(message?.data['text']), /\. ada@example\.com answered: yes, after a backup$/);
     assert.deepEqual((await changes(id)).at(-2), {
       from: 'paused',
       to: 'executing',

@@ -39,6 +39,10 @@ export function AnswerForm(props: AnswerFormProps) {
         maxLength={maxLength}
         value={answer}
         onChange={(event) => setAnswer(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
+            event.currentTarget.form?.requestSubmit();
+        }}
       />
       <Group justify="flex-end" mt="xs">
         <ErrorText error={error} />

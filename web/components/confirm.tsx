@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ErrorText } from './states.tsx';
+import { Dialog } from './dialog.tsx';
 
 type ConfirmProps = {
   opened: boolean;
@@ -35,13 +36,7 @@ export function Confirm(props: ConfirmProps) {
   } = props;
   const { cancelLabel = 'Cancel' } = props;
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={title}
-      centered
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Dialog opened={opened} onClose={onClose} title={title} centered>
       <Stack gap="md">
         {typeof children === 'string' ? <Text>{children}</Text> : children}
         <ErrorText error={error} />
@@ -54,6 +49,6 @@ export function Confirm(props: ConfirmProps) {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -26,7 +26,7 @@ export function useKeys(keys: Readonly<Record<string, () => unknown>>): void {
     const onKey = (event: KeyboardEvent) => {
       const act = now.current[event.key];
       if (!act || event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
-      if (isBusy(event.target) || (event.key.length === 1 && !hasLetterKeys())) return;
+      if (isBusy(event) || (event.key.length === 1 && !hasLetterKeys())) return;
       if (act() !== false) event.preventDefault();
     };
     document.addEventListener('keydown', onKey);
@@ -34,9 +34,12 @@ export function useKeys(keys: Readonly<Record<string, () => unknown>>): void {
   }, []);
 }
 
-function isBusy(target: EventTarget | null): boolean {
+const FIELDS = 'input:not([type="checkbox"]), textarea, select, [contenteditable]';
+/** What has keys of its own, but not Escape. */
+const MOVABLE = '[role="tab"], [role="region"]';
+
+function isBusy({ target, key }: KeyboardEvent): boolean {
   if (document.querySelector('[role="dialog"], [role="menu"], [role="listbox"]')) return true;
-  const selector =
-    'input:not([type="checkbox"]), textarea, select, [contenteditable], [role="tab"], [role="region"]';
+  const selector = key === 'Escape' ? FIELDS : `${FIELDS}, ${MOVABLE}`;
   return target instanceof Element && target.closest(selector) !== null;
 }

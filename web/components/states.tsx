@@ -24,7 +24,7 @@ export function EmptyState({ title, children, action, example }: EmptyProps) {
       {action}
       {example ? (
         <Stack gap={4} maw="100%" align="flex-end">
-          <Code block ta="left" maw="100%" tabIndex={0}>
+          <Code block ta="left" maw="100%" tabIndex={0} bd="1px solid var(--line)">
             {example}
           </Code>
           <CopyButton value={example} label="Copy example" />
@@ -63,7 +63,6 @@ export function ErrorState({ error, title, onRetry, order = 2, children }: Error
   );
 }
 
-/** Returns a readable error message, with the request id for internal errors. */
 /** Shows an error beside the button whose action failed. Shows nothing without one. */
 export function ErrorText({ error }: { error: unknown }) {
   if (!error) return null;
@@ -74,6 +73,7 @@ export function ErrorText({ error }: { error: unknown }) {
   );
 }
 
+/** Returns a readable error message, with the request id for internal errors. */
 export function errorMessage(error: unknown): string {
   if (error instanceof ApiProblem) {
     const suffix = error.status >= 500 && error.requestId ? ` (request ${error.requestId})` : '';

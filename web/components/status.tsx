@@ -43,6 +43,12 @@ const SHAPES: Readonly<Record<Tone, React.ReactNode>> = {
       <rect x="7" y="1.5" width="3" height="9" rx="1" fill="currentColor" />
     </>
   ),
+  retrying: (
+    <>
+      <circle cx="6" cy="6" r="4" fill="none" stroke="currentColor" strokeWidth="2" />
+      <path d="M6 2a4 4 0 0 0 0 8Z" fill="currentColor" />
+    </>
+  ),
   asking: <path d="M6 0.8 11.2 6 6 11.2 0.8 6Z" fill="currentColor" />,
   done: <circle cx="6" cy="6" r="5" fill="currentColor" />,
   failed: (

@@ -3,7 +3,16 @@ import type { WebhookStatus } from '../../src/domain/webhooks/webhook.ts';
 import type { Schemas } from '../api/client.ts';
 
 /** The visual meaning of a status. Each tone has its own colour, lightness and shape. */
-export type Tone = 'waiting' | 'moving' | 'held' | 'asking' | 'done' | 'failed' | 'escalated' | 'off';
+export type Tone =
+  | 'waiting'
+  | 'moving'
+  | 'held'
+  | 'retrying'
+  | 'asking'
+  | 'done'
+  | 'failed'
+  | 'escalated'
+  | 'off';
 
 /** Every status of the API. `failing` is an active webhook with consecutive failures. */
 export type StatusWord =
@@ -30,9 +39,9 @@ const TONES: Readonly<Record<StatusWord, Tone>> = {
   active: 'done',
   inactive: 'off',
   disabled: 'failed',
-  failing: 'held',
+  failing: 'retrying',
   succeeded: 'done',
-  retrying: 'held',
+  retrying: 'retrying',
   held: 'held',
   none: 'off',
   delivered: 'done',

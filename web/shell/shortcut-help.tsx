@@ -1,7 +1,8 @@
-import { Checkbox, Modal, Stack } from '@mantine/core';
+import { Checkbox, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { hasLetterKeys, setLetterKeys } from '../components/keys.ts';
 import classes from './shortcut-help.module.css';
+import { Dialog } from '../components/dialog.tsx';
 
 const SHORTCUTS: readonly (readonly [what: string, ...keys: string[]])[] = [
   ['Search everything', 'Ctrl K'],
@@ -18,7 +19,7 @@ const SHORTCUTS: readonly (readonly [what: string, ...keys: string[]])[] = [
 export function ShortcutHelp({ onClose }: { onClose: () => void }) {
   const [isOn, setIsOn] = useState(hasLetterKeys);
   return (
-    <Modal opened onClose={onClose} title="Keyboard shortcuts" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Dialog opened onClose={onClose} title="Keyboard shortcuts">
       <Stack gap="md">
         <dl className={classes['list']}>
           {SHORTCUTS.map(([what, ...keys]) => (
@@ -42,6 +43,6 @@ export function ShortcutHelp({ onClose }: { onClose: () => void }) {
           }}
         />
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -78,6 +78,7 @@ export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: PresenterCo
     metadata: new JsonText(row.metadata),
     progress: view.progress,
     ...presentTiming(row, view),
+    errors: view.errors,
     callback: { url: row.callback_url ?? null, status: callbackStatusOf(row) },
     status_url: statusUrl(baseUrl, row.id),
     websocket_room: roomOf(row.id),

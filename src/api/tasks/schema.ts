@@ -157,6 +157,7 @@ export const listed = z
     metadata: z.record(z.string(), z.unknown()),
     progress,
     ...timing,
+    errors: z.array(runError),
     callback: z.strictObject({ url: z.string().nullable(), status: callbackStatus }),
     status_url: z.string(),
     websocket_room: z.string(),

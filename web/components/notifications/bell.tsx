@@ -21,6 +21,7 @@ export function Bell() {
       opened={opened}
       onChange={setOpened}
       position="bottom-end"
+      offset={12}
       width="min(24rem, calc(100vw - 1rem))"
       shadow="md"
       trapFocus
@@ -47,7 +48,7 @@ export function Bell() {
         </Popover.Target>
       </Indicator>
       <Popover.Dropdown p={0} aria-label="Notifications">
-        <Group justify="space-between" px="sm" py={6} className={classes['head']}>
+        <Group justify="space-between" px="sm" py="xs" className={classes['head']}>
           <Text size="sm" fw={600}>
             Notifications
           </Text>

@@ -1,4 +1,4 @@
-import { Button, List, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, List, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap, api } from '../../api/client.ts';
@@ -8,6 +8,7 @@ import { errorMessage } from '../../components/states.tsx';
 import { doForAll, type BulkAction, type BulkResult } from './bulk.ts';
 import { invalidateRuns, type ListedRun } from './queries.ts';
 import { plural } from './words.ts';
+import { Dialog } from '../../components/dialog.tsx';
 
 /** The callback secret of a new run; null if nothing was started, or the run has no callback. */
 type Secret = { execution_id: string; callback_secret: string } | null;
@@ -22,17 +23,20 @@ type DialogProps = {
   /** Called if nothing was done. */
   onClose: () => void;
   onDone: () => void;
+  /** Lists the runs that were started. */
+  onShowNew: () => void;
 };
 
 /** Asks once before many runs are cancelled or rerun, then shows what failed. */
-export function BulkDialog({ action, runs, others, onClose, onDone }: DialogProps) {
+export function BulkDialog({ action, runs, others, onClose, onDone, onShowNew }: DialogProps) {
   const [done, setDone] = useState(0);
   const queryClient = useQueryClient();
   const bulk = useMutation({
     mutationFn: () => doForAll(runs, action === 'cancel' ? cancel : rerun, setDone),
     onSettled: () => invalidateRuns(queryClient),
   });
-  if (bulk.data) return <Results action={action} results={bulk.data} onClose={onDone} />;
+  if (bulk.data)
+    return <Results action={action} results={bulk.data} onClose={onDone} onShowNew={onShowNew} />;
   const count = plural(runs.length, 'run');
   return (
     <Confirm
@@ -80,19 +84,22 @@ function leftOutText(action: BulkAction, others: number): string {
   return action === 'cancel' ? `${them}: already ended.` : `${them}: not ended yet.`;
 }
 
-type ResultsProps = { action: BulkAction; results: readonly Result[]; onClose: () => void };
+type ResultsProps = Pick<DialogProps, 'action' | 'onShowNew'> & {
+  results: readonly Result[];
+  onClose: () => void;
+};
 
-function Results({ action, results, onClose }: ResultsProps) {
+function Results({ action, results, onClose, onShowNew }: ResultsProps) {
   const failed = results.filter((result) => 'error' in result);
   const secrets = results.flatMap((result) => ('value' in result && result.value ? [result.value] : []));
   const count = results.length - failed.length;
   const what = action === 'cancel' ? 'cancelled' : 'started';
   return (
-    <Modal
+    <Dialog
       opened
       onClose={onClose}
       title={`${plural(count, 'run')} ${what}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      centered
       // What is shown only once must not disappear by a click beside it.
       closeOnClickOutside={secrets.length === 0}
     >
@@ -118,8 +125,22 @@ function Results({ action, results, onClose }: ResultsProps) {
             once.
           </ShownOnce>
         ) : null}
-        <Button onClick={onClose}>Close</Button>
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            Close
+          </Button>
+          {action === 'rerun' && count > 0 ? (
+            <Button
+              onClick={() => {
+                onClose();
+                onShowNew();
+              }}
+            >
+              Show new runs
+            </Button>
+          ) : null}
+        </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

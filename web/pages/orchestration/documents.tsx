@@ -1,4 +1,4 @@
-import { Text } from '@mantine/core';
+import { Anchor, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { DataTable } from '../../components/data-table.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
@@ -31,9 +31,9 @@ export function Documents({ run }: { run: Run }) {
         <tr key={name}>
           <td>
             {/* The URL contains the host of BASE_URL, which may differ from the host of this page. */}
-            <a href={new URL(url).pathname} download={name}>
+            <Anchor inherit underline="always" href={new URL(url).pathname} download={name}>
               {name}
-            </a>
+            </Anchor>
           </td>
           <td>{media_type}</td>
           <td>{formatSize(size)}</td>

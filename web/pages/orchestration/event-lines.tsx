@@ -22,7 +22,7 @@ export function EventLines({ events }: { events: readonly FeedEvent[] }) {
             <li key={event.seq}>
               <Moment at={event.at} isClock />
               <span>
-                <Text span size="xs" c="dimmed" mr={6}>
+                <Text span size="xs" c="dimmed" className={classes['seq'] ?? ''}>
                   {event.seq}
                 </Text>
                 <strong>{event.type}</strong> {describeEvent(event)}

@@ -1,4 +1,4 @@
-import { Anchor, Button, CloseButton, Group, List, Text, ThemeIcon, Title } from '@mantine/core';
+import { Anchor, CloseButton, Group, List, Text, ThemeIcon, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
@@ -96,9 +96,9 @@ function Step({ done, action, children }: { done: boolean; action: ReactNode; ch
 
 function SubmitLink({ onSubmit }: { onSubmit: () => void }) {
   return (
-    <Button variant="subtle" size="compact-sm" onClick={onSubmit}>
+    <Anchor component="button" type="button" size="sm" ml="xs" onClick={onSubmit}>
       Submit task
-    </Button>
+    </Anchor>
   );
 }
 

@@ -13,7 +13,7 @@ import { RunFilters } from './filters.tsx';
 import { FirstSteps, useFirstSteps } from './first-steps.tsx';
 import { refreshRunsQuery, runsQuery, type ListedRun } from './queries.ts';
 import { SelectableRuns } from './selectable-runs.tsx';
-import { filtersOf, hasFilters, withoutEmpty, type RunListSearch } from './list-search.ts';
+import { filtersOf, hasFilters, withoutEmpty, type ListFilters, type RunListSearch } from './list-search.ts';
 
 const RunPanel = lazy(async () => ({ default: (await import('./run-panel.tsx')).RunPanel }));
 const SubmitTask = lazy(async () => ({ default: (await import('./submit-task.tsx')).SubmitTask }));
@@ -83,7 +83,8 @@ export function RunList() {
           rows={rows}
           openId={search.run}
           filters={filtersOf(search)}
-          empty={<NoRuns isFiltered={hasFilters(search)} submit={submit} />}
+          onShowNew={() => void navigate({ search: newRunsIn(search) })}
+          empty={<NoRuns filters={filtersOf(search)} submit={submit} />}
         />
       )}
       <LoadMore {...runs} />
@@ -135,6 +136,11 @@ function refreshMs(rows: readonly ListedRun[] = []): number {
   return rows.some((run) => !isTerminal(run.state)) ? ACTIVE_REFRESH_MS : IDLE_REFRESH_MS;
 }
 
+/** Returns the filters for the runs that the user has just started, with those filters that also hold for new runs. */
+function newRunsIn({ text, type, project }: RunListSearch): RunListSearch {
+  return withoutEmpty({ text, type, project, by: 'me', span: '1h' });
+}
+
 function withRun(search: RunListSearch, run: string | undefined): RunListSearch {
   return { ...filtersOf(search), ...(run && { run }) };
 }
@@ -145,20 +151,22 @@ function neighbour(rows: readonly ListedRun[], id: string | undefined, by: -1 | 
   return rows[index + by]?.execution_id ?? id;
 }
 
-function NoRuns({ isFiltered, submit }: { isFiltered: boolean; submit: React.ReactNode }) {
+function NoRuns({ filters, submit }: { filters: ListFilters; submit: React.ReactNode }) {
   const navigate = routeApi.useNavigate();
-  if (isFiltered) {
+  if (hasFilters(filters)) {
+    const isOnlyMe = filters.needs !== undefined && Object.keys(filters).length === 1;
     return (
       <EmptyState
-        title="No matching runs"
+        title={isOnlyMe ? 'No runs need you' : 'No matching runs'}
         action={
           <Button variant="default" onClick={() => void navigate({ search: {} })}>
             Show all runs
           </Button>
         }
       >
-        Change or clear the filters. Search matches the beginnings of words in titles and metadata, and of
-        IDs.
+        {isOnlyMe
+          ? 'Shows runs with a question, and escalated runs that were not rerun.'
+          : `Change or clear the filters.${filters.text === undefined ? '' : ' Search matches the beginnings of words in titles and metadata, and of IDs.'}`}
       </EmptyState>
     );
   }

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { MAX_BULK_RUNS } from '../../../src/domain/common/limits.ts';
@@ -9,11 +9,19 @@ import type { BulkAction } from './bulk.ts';
 import { parametersOf, type ListFilters } from './list-search.ts';
 import { invalidateRuns } from './queries.ts';
 import { plural } from './words.ts';
+import { Dialog } from '../../components/dialog.tsx';
 
 type Filter = ReturnType<typeof parametersOf>;
 
+type MatchingProps = {
+  filters: ListFilters;
+  onClose: () => void;
+  /** Lists the runs that were started. */
+  onShowNew: () => void;
+};
+
 /** Cancels or reruns all runs that match the filters, also those on later pages. Their numbers are shown first. */
-export function MatchingDialog({ filters, onClose }: { filters: ListFilters; onClose: () => void }) {
+export function MatchingDialog({ filters, onClose, onShowNew }: MatchingProps) {
   // A span such as the last hour must mean the same time for the numbers and for the action.
   const [filter] = useState(() => parametersOf(filters));
   const [keyOf] = useState(() => createRequestKeys());
@@ -36,13 +44,7 @@ export function MatchingDialog({ filters, onClose }: { filters: ListFilters; onC
   });
   const error = bulk.error ?? counts.error;
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={bulk.data ?? 'All runs that match the filters'}
-      centered
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Dialog opened onClose={onClose} title={bulk.data ?? 'All matching runs'} centered>
       <Stack gap="md">
         {bulk.data ? null : <Text size="sm">{explanationOf(counts.data)}</Text>}
         <ErrorText error={error} />
@@ -50,6 +52,16 @@ export function MatchingDialog({ filters, onClose }: { filters: ListFilters; onC
           <Button variant="default" onClick={onClose} data-autofocus>
             Close
           </Button>
+          {bulk.data && bulk.variables === 'rerun' ? (
+            <Button
+              onClick={() => {
+                onClose();
+                onShowNew();
+              }}
+            >
+              Show new runs
+            </Button>
+          ) : null}
           {bulk.data || !counts.data ? null : (
             <Actions
               counts={counts.data}
@@ -59,7 +71,7 @@ export function MatchingDialog({ filters, onClose }: { filters: ListFilters; onC
           )}
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 

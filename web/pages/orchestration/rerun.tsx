@@ -1,4 +1,4 @@
-import { Button, Modal, Stack, Text } from '@mantine/core';
+import { Button, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { Confirm } from '../../components/confirm.tsx';
@@ -6,6 +6,7 @@ import { ShownOnce } from '../../components/shown-once.tsx';
 import type { Run } from './queries.ts';
 import { useRerun } from './use-rerun.ts';
 import { shownStatus } from './words.ts';
+import { Dialog } from '../../components/dialog.tsx';
 
 /** Reruns an ended run from a selected step. */
 export function Rerun({ run }: { run: Run }) {
@@ -79,7 +80,7 @@ type StartedProps = {
 /** Shows the callback secret of a rerun once. */
 export function RunStarted({ started, onClose, onOpen }: StartedProps) {
   return (
-    <Modal opened onClose={onClose} title="Run started" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Dialog opened onClose={onClose} title="Run started">
       <Stack gap="md">
         <ShownOnce value={started.callback_secret} label="Callback secret">
           Copy the callback secret of the new run now. It is shown only once.
@@ -93,6 +94,6 @@ export function RunStarted({ started, onClose, onOpen }: StartedProps) {
           Open run
         </Button>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

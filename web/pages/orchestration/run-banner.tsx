@@ -70,7 +70,7 @@ function Asked({ run, question }: { run: Run; question: NonNullable<Run['questio
   const { hasScope } = useSession();
   const control = useRunControl(run.execution_id);
   return (
-    <Banner tone="held" label="Question" title={`${question.agent} asks: ${question.text}`}>
+    <Banner tone="asking" label="Question" title={`${question.agent} asks: ${question.text}`}>
       <Text size="sm" mb="xs">
         Asked in step “{question.step}”, <RelativeTime at={question.at} />. The run is paused until someone
         answers.

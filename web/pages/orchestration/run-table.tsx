@@ -9,7 +9,7 @@ import { toneOf } from '../../components/tones.ts';
 import { MAX_SELECTED } from './bulk.ts';
 import type { ListedRun } from './queries.ts';
 import classes from './run-table.module.css';
-import { progressText, actorName } from './words.ts';
+import { noteOf, progressText, actorName } from './words.ts';
 
 /** The selected runs; null without the permission to change runs. */
 export type Selection = {
@@ -104,6 +104,7 @@ const Row = memo(function Row({
         <span className={classes['narrow']}>
           {run.task_type} · {project} · <RelativeTime at={run.created_at} />
         </span>
+        <Note run={run} />
       </td>
       <td className={classes['wide']}>{run.task_type}</td>
       <td className={classes['wide']}>{project}</td>
@@ -118,6 +119,16 @@ const Row = memo(function Row({
   );
 });
 
+/** Shows why a run failed, and that it is a rerun. */
+function Note({ run }: { run: ListedRun }) {
+  const note = noteOf(run);
+  return note === '' ? null : (
+    <span className={classes['note']} title={note}>
+      {note}
+    </span>
+  );
+}
+
 /** Selects the listed runs, as many as can be selected. */
 function SelectAll({ rows, ids, onChange }: NonNullable<Selection> & { rows: readonly ListedRun[] }) {
   const listed = rows.map((run) => run.execution_id);
@@ -128,6 +139,7 @@ function SelectAll({ rows, ids, onChange }: NonNullable<Selection> & { rows: rea
       <input
         type="checkbox"
         aria-label="Select all listed runs"
+        data-select-all
         checked={isAll}
         ref={(box) => {
           if (box) box.indeterminate = count > 0 && !isAll;
@@ -142,10 +154,15 @@ function SelectAll({ rows, ids, onChange }: NonNullable<Selection> & { rows: rea
 function Progress({ run }: { run: ListedRun }) {
   if (isTerminal(run.state)) {
     return (
-      <>
-        {run.duration_ms === null ? '–' : <Duration ms={run.duration_ms} />}
-        <span className={classes['quiet']}>{progressText(run)}</span>
-      </>
+      <span className={classes['quiet']}>
+        {progressText(run)}
+        {run.duration_ms === null ? null : (
+          <>
+            {' '}
+            · <Duration ms={run.duration_ms} />
+          </>
+        )}
+      </span>
     );
   }
   return (

@@ -25,7 +25,7 @@ export function RunTabs({ run, events }: { run: Run; events: readonly FeedEvent[
         <Tabs.List mb="sm">
           <Tabs.Tab value="messages">Messages{countOf(messages.length)}</Tabs.Tab>
           <Tabs.Tab value="output">Output</Tabs.Tab>
-          <Tabs.Tab value="documents">Documents</Tabs.Tab>
+          <Tabs.Tab value="documents">Documents{countOf(documentsOf(run))}</Tabs.Tab>
           <Tabs.Tab value="calls">Calls</Tabs.Tab>
           <Tabs.Tab value="errors">Errors{countOf(run.errors.length)}</Tabs.Tab>
           <Tabs.Tab value="callback">Callback</Tabs.Tab>
@@ -69,6 +69,12 @@ function firstTab(run: Run): Tab {
 /** Shows that there is nothing: with "yet" while the run is in progress. */
 function noneOf(things: string, { state }: Run) {
   return <Text c="dimmed">{`No ${things}${isTerminal(state) ? '' : ' yet'}`}</Text>;
+}
+
+/** Returns the number of documents of a completed run. */
+function documentsOf({ output }: Run): number {
+  const artifacts = output?.['artifacts'];
+  return Array.isArray(artifacts) ? artifacts.length : 0;
 }
 
 function countOf(count: number): string {

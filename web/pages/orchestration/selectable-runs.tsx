@@ -5,6 +5,7 @@ import { hasFilters, type ListFilters } from './list-search.ts';
 import type { ListedRun } from './queries.ts';
 import { RunTable } from './run-table.tsx';
 import { SelectionBar } from './selection-bar.tsx';
+import classes from './selection-bar.module.css';
 import { useSelection } from './use-selection.ts';
 
 const MatchingDialog = lazy(async () => ({
@@ -19,13 +20,15 @@ type SelectableProps = {
   filters: ListFilters;
   /** Shown without rows. */
   empty: ReactNode;
+  /** Lists the runs that were just started. */
+  onShowNew: () => void;
 };
 
 /** An action for many runs that is asked about or in progress. */
 type Bulk = { action: BulkAction; runs: readonly ListedRun[]; others: number };
 
 /** The table of runs, with what can be done with those that are selected. */
-export function SelectableRuns({ rows, openId, filters, empty }: SelectableProps) {
+export function SelectableRuns({ rows, openId, filters, empty, onShowNew }: SelectableProps) {
   const { hasScope } = useSession();
   const selection = useSelection(JSON.stringify(filters));
   const [bulk, setBulk] = useState<Bulk | null>(null);
@@ -33,7 +36,7 @@ export function SelectableRuns({ rows, openId, filters, empty }: SelectableProps
   // Nothing happens to runs that are not listed any more.
   const selected = rows.filter((run) => selection.ids.has(run.execution_id));
   return (
-    <>
+    <div className={classes['selectable']}>
       {selected.length > 0 ? (
         <SelectionBar
           selected={selected}
@@ -48,7 +51,9 @@ export function SelectableRuns({ rows, openId, filters, empty }: SelectableProps
         <RunTable rows={rows} openId={openId} selection={hasScope('tasks:write') ? selection : null} />
       )}
       <Suspense>
-        {isForAll ? <MatchingDialog filters={filters} onClose={() => setIsForAll(false)} /> : null}
+        {isForAll ? (
+          <MatchingDialog filters={filters} onClose={() => setIsForAll(false)} onShowNew={onShowNew} />
+        ) : null}
         {bulk ? (
           <BulkDialog
             {...bulk}
@@ -57,10 +62,11 @@ export function SelectableRuns({ rows, openId, filters, empty }: SelectableProps
               setBulk(null);
               selection.clear();
             }}
+            onShowNew={onShowNew}
           />
         ) : null}
       </Suspense>
-    </>
+    </div>
   );
 }
 

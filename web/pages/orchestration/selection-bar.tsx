@@ -1,6 +1,8 @@
 import { Button, Group, Text } from '@mantine/core';
+import { useEffect } from 'react';
 import { applicableTo, MAX_SELECTED, type BulkAction } from './bulk.ts';
 import type { ListedRun } from './queries.ts';
+import classes from './selection-bar.module.css';
 
 type BarProps = {
   selected: readonly ListedRun[];
@@ -20,8 +22,9 @@ export function SelectionBar({ selected, onAsk, onAskForAll, onClear }: BarProps
       </Button>
     );
   };
+  useEffect(() => () => void setTimeout(focusSelectAll), []);
   return (
-    <Group gap="xs" mb="xs" role="region" aria-label="Selected runs">
+    <Group gap="xs" className={classes['bar']} role="region" aria-label="Selected runs">
       <Text size="sm" fw={600}>
         {selected.length} selected{selected.length === MAX_SELECTED ? ' (the maximum)' : ''}
       </Text>
@@ -29,7 +32,7 @@ export function SelectionBar({ selected, onAsk, onAskForAll, onClear }: BarProps
       {button('rerun', 'Rerun')}
       {onAskForAll ? (
         <Button variant="default" size="xs" onClick={onAskForAll}>
-          All that match…
+          All matching runs…
         </Button>
       ) : null}
       <Button variant="subtle" size="xs" onClick={onClear}>
@@ -37,4 +40,10 @@ export function SelectionBar({ selected, onAsk, onAskForAll, onClear }: BarProps
       </Button>
     </Group>
   );
+}
+
+/** Keeps the place in the page when the bar disappears with the button that had the focus. */
+function focusSelectAll(): void {
+  if (document.activeElement !== document.body) return;
+  document.querySelector<HTMLElement>('[data-select-all]')?.focus({ preventScroll: true });
 }

@@ -1,8 +1,9 @@
 import {
+  Anchor,
   Button,
   Code,
   Group,
-  Modal,
+  Input,
   NativeSelect,
   SegmentedControl,
   SimpleGrid,
@@ -32,6 +33,7 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { ErrorText } from '../../components/states.tsx';
 import { validate, serverErrors, type FormErrors } from '../../forms/validate.ts';
 import { asCurl } from './as-curl.ts';
+import { Dialog } from '../../components/dialog.tsx';
 
 type Submitted = Schemas['TaskSubmitted'];
 type Values = {
@@ -63,13 +65,12 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
     else setTimeout(() => setIsLeaving(true));
   };
   return (
-    <Modal
+    <Dialog
       opened
       onClose={close}
       closeOnEscape={!isLeaving}
       title={done ? 'Task submitted' : 'Submit task'}
       size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {done ? (
         <Submission submitted={done} hasCallback={hasCallback} onWatch={watch} />
@@ -85,7 +86,7 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
         />
       )}
       <DiscardChanges opened={isLeaving} onKeep={() => setIsLeaving(false)} onDiscard={onClose} />
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -155,17 +156,17 @@ function SubmitForm({ onChanged, onDone }: FormProps) {
             data={projects.map(({ id, name }) => ({ value: id, label: name }))}
             {...form.getInputProps('project_id')}
           />
-          <Stack gap={2}>
-            <Text size="sm" fw={500} id="task-type">
+          <div>
+            <Input.Label labelElement="div" id="task-type" display="block">
               Type
-            </Text>
+            </Input.Label>
             <SegmentedControl
               aria-labelledby="task-type"
               data={[...TASK_TYPES]}
               fullWidth
               {...form.getInputProps('task_type')}
             />
-          </Stack>
+          </div>
         </SimpleGrid>
         <TextInput
           label="Callback URL"
@@ -176,7 +177,14 @@ function SubmitForm({ onChanged, onDone }: FormProps) {
         />
         <Textarea
           label="Metadata"
-          description={`JSON object, up to ${MAX_METADATA_BYTES / 1024} KiB. Add "rehearsal": { "step_ms": 5000 } to simulate the run`}
+          description={
+            <>
+              {`JSON object, up to ${MAX_METADATA_BYTES / 1024} KiB. Add "rehearsal": { "step_ms": 5000 } to simulate the run. `}
+              <Anchor inherit underline="always" href="/docs/agents.md#rehearsal" target="_blank">
+                All rehearsal fields
+              </Anchor>
+            </>
+          }
           placeholder='{ "order": "A-17" }'
           autosize
           minRows={2}
@@ -245,7 +253,7 @@ function problemsOf(values: Values): FormErrors {
   return Object.fromEntries(
     Object.entries(problems).map(([path, words]) =>
       path.startsWith('metadata.')
-        ? ['metadata', `${path.slice('metadata.'.length)}: ${words}`]
+        ? ['metadata', `${path.slice('metadata.'.length)} ${words.charAt(0).toLowerCase()}${words.slice(1)}`]
         : [path, words],
     ),
   );

@@ -16,6 +16,21 @@ export function progressText({ state, progress }: { state: TaskState; progress: 
   return `${steps_completed} of ${steps_total} steps${step}`;
 }
 
+/** Returns why a run failed, and whether it is a rerun: `Rerun · test: exit code 1`; empty for others. */
+export function noteOf({
+  state,
+  errors: [error],
+  rerun_of,
+}: {
+  state: TaskState;
+  errors: readonly { code: RunErrorCode; step: string | null; message: string }[];
+  rerun_of: string | null;
+}): string {
+  const cause =
+    state === 'failed' && error ? `${error.step ?? errorTitle(error.code)}: ${error.message}` : '';
+  return [rerun_of === null ? '' : 'Rerun', cause].filter(Boolean).join(' · ');
+}
+
 /** Returns `1,200 input tokens, 340 output tokens`, with calls and cost if known. */
 export function usageText({ input_tokens, output_tokens, model_calls, cost_usd }: Usage): string {
   const calls = model_calls === undefined ? '' : `${plural(model_calls, 'model call')}, `;

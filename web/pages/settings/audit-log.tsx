@@ -14,7 +14,7 @@ const routeApi = getRouteApi('/signed-in/settings/audit-log');
 export function AuditLog() {
   const { isAtLeast } = useSession();
   const lead =
-    'Changes to keys, members, projects, webhooks and tasks, and all sign-ins. Entries cannot be changed.';
+    'Changes to keys, members, projects and webhooks, deleted tasks, and sign-ins. The events of a run show who controlled it.';
   return (
     <Page title="Audit log" lead={lead} wide>
       {isAtLeast('admin') ? (

@@ -1,4 +1,4 @@
-import { Button, Modal, Stack, TextInput } from '@mantine/core';
+import { Button, Stack, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { MAX_PROJECT_NAME_LENGTH } from '../../../src/domain/common/limits.ts';
@@ -16,6 +16,7 @@ import { ErrorState } from '../../components/states.tsx';
 import { RelativeTime } from '../../components/time.tsx';
 import { FormFooter } from '../../forms/form-footer.tsx';
 import { useApiForm } from '../../forms/use-api-form.ts';
+import { Dialog } from '../../components/dialog.tsx';
 
 /** The page of projects. */
 export function Projects() {
@@ -75,7 +76,7 @@ function NewProject({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Modal opened onClose={onClose} title="New project" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Dialog opened onClose={onClose} title="New project">
       <form onSubmit={onSubmit} noValidate>
         <Stack gap="sm">
           <TextInput
@@ -95,6 +96,6 @@ function NewProject({ onClose }: { onClose: () => void }) {
           <FormFooter submitLabel="Create project" isSending={isSending} problem={problem} />
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,10 +1,11 @@
-import { Modal, Stack, Text, Title } from '@mantine/core';
+import { Stack, Text, Title } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import type { EventKind } from '../../../src/domain/webhooks/event-kinds.ts';
 import { api, unwrap } from '../../api/client.ts';
 import { JsonView } from '../../components/json-view.tsx';
 import { ListSkeleton } from '../../components/page-states.tsx';
 import { ErrorState } from '../../components/states.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 
 /** The event kinds of this version, with their schemas and samples. */
 const eventTypesQuery = queryOptions({
@@ -21,7 +22,7 @@ export function EventDialog({ event, onClose }: { event: EventKind; onClose: () 
   const query = useQuery(eventTypesQuery);
   const type = query.data?.data.find((candidate) => candidate.event === event);
   return (
-    <Modal opened onClose={onClose} title={event} size="xl" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Dialog opened onClose={onClose} title={event} size="xl">
       {type ? (
         <Stack gap="sm">
           <Text size="sm">{type.description}</Text>
@@ -43,6 +44,6 @@ export function EventDialog({ event, onClose }: { event: EventKind; onClose: () 
       ) : (
         <ListSkeleton rows={3} />
       )}
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,4 +1,3 @@
-import { Modal } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
 import { MAX_SEARCH_LENGTH } from '../../../src/domain/common/limits.ts';
@@ -7,6 +6,7 @@ import { Status } from '../../components/status.tsx';
 import { stepFrom } from './matching.ts';
 import classes from './palette.module.css';
 import { useEntries, type Entry } from './use-entries.ts';
+import { Dialog } from '../../components/dialog.tsx';
 
 const DEBOUNCE_MS = 200;
 
@@ -43,7 +43,7 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
     event.preventDefault();
   };
   return (
-    <Modal
+    <Dialog
       opened
       onClose={onClose}
       title="Search everything"
@@ -97,7 +97,7 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
               ? `No results for “${typed.trim()}”`
               : null}
       </div>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,5 +1,5 @@
 # Generated from the schemas of the service by dev/types/python-types.ts.
-# Their SHA-256 is 513f615244c441b9a49a91599ca5e3c0857c16da141522e5684516542cdd5399.
+# Their SHA-256 is ef47d30a1f4f01641acb8c0065451e32268f48e6197a65574d4445698cd5210f.
 
 from __future__ import annotations
 
@@ -1209,6 +1209,7 @@ class TaskListed(TypedDict):
     """
     completed_at: str | None
     duration_ms: int | None
+    errors: list[RunError]
     callback: TaskListedCallback
     status_url: str
     websocket_room: str

@@ -4,7 +4,7 @@ import { DataTable } from '../../../components/data-table.tsx';
 import { TextLink } from '../../../components/text-link.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import type { AuditEntry } from './queries.ts';
-import { ACTION_LABELS, detailsOf, actorName, subjectName } from './words.ts';
+import { actionText, detailsOf, actorName, subjectName } from './words.ts';
 
 const routeApi = getRouteApi('/signed-in/settings/audit-log');
 
@@ -20,7 +20,7 @@ export function AuditEntries({ entries }: { entries: readonly AuditEntry[] }) {
           <td>
             <Actor entry={entry} />
           </td>
-          <td className="one-line">{ACTION_LABELS[entry.action]}</td>
+          <td className="one-line">{actionText(entry)}</td>
           <td>
             <Subject entry={entry} />
           </td>

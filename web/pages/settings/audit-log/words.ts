@@ -1,7 +1,16 @@
-import type { AuditEntry } from './queries.ts';
+import { formatLocal } from '../../../format/time.ts';
+import type { AuditAction } from '../../../../src/domain/people/audit-actions.ts';
+
+type AuditEntry = {
+  action: AuditAction;
+  actor: string;
+  subject: string;
+  subject_label: string;
+  detail: Record<string, unknown>;
+};
 
 /** The actions as text. */
-export const ACTION_LABELS: Readonly<Record<AuditEntry['action'], string>> = {
+const ACTION_LABELS: Readonly<Record<AuditEntry['action'], string>> = {
   'installation.created': 'created this installation',
   'project.created': 'created a project',
   'member.added': 'added a member',
@@ -35,6 +44,15 @@ export const ACTION_LABELS: Readonly<Record<AuditEntry['action'], string>> = {
   'token.created': 'created a token',
 };
 
+/** Returns what an actor did. A person who joins with an invitation adds a member: themselves. */
+export function actionText({
+  action,
+  actor,
+  subject,
+}: Pick<AuditEntry, 'action' | 'actor' | 'subject'>): string {
+  return action === 'member.added' && actor === subject ? 'joined the workspace' : ACTION_LABELS[action];
+}
+
 /** Returns `user:ada@example.com` as "ada@example.com". Other kinds keep their prefix. */
 export function actorName(label: string): string {
   if (label === 'system') return 'system';
@@ -44,13 +62,16 @@ export function actorName(label: string): string {
 }
 
 /** Returns the name that the target had then. */
-export function subjectName({ subject_label: label, detail }: AuditEntry): string {
+export function subjectName({
+  subject_label: label,
+  detail,
+}: Pick<AuditEntry, 'subject_label' | 'detail'>): string {
   const known = [detail['name'], detail['email'], detail['prefix']].find((name) => typeof name === 'string');
   return known ?? actorName(label);
 }
 
 /** Returns the other details: `role: admin, by: openid`. Omits what the name already shows. */
-export function detailsOf(entry: AuditEntry): string {
+export function detailsOf(entry: Pick<AuditEntry, 'subject_label' | 'detail'>): string {
   const name = subjectName(entry);
   return Object.entries(entry.detail)
     .filter(([, value]) => value !== name && value !== null)
@@ -58,7 +79,10 @@ export function detailsOf(entry: AuditEntry): string {
     .join(', ');
 }
 
+const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
 function formatValue(value: unknown): string {
   if (Array.isArray(value)) return value.map(formatValue).join(' ');
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return ISO_TIME.test(value) ? formatLocal(value) : value;
 }

@@ -1,4 +1,4 @@
-import { Checkbox, Modal, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Checkbox, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { MAX_KEY_NAME_LENGTH } from '../../../../src/domain/common/limits.ts';
@@ -11,6 +11,7 @@ import { FormFooter } from '../../../forms/form-footer.tsx';
 import { useApiForm } from '../../../forms/use-api-form.ts';
 import { useFirstProject } from '../../../forms/use-first-project.ts';
 import { keysQuery } from './queries.ts';
+import { Dialog } from '../../../components/dialog.tsx';
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   'tasks:read': 'Read tasks of the project',
@@ -57,7 +58,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   useFirstProject(form);
   if (createdKey) return <CreatedKey apiKey={createdKey} onClose={onClose} />;
   return (
-    <Modal opened onClose={onClose} title="New key" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Dialog opened onClose={onClose} title="New key">
       <form onSubmit={onSubmit} noValidate>
         <Stack gap="sm">
           <TextInput
@@ -90,17 +91,17 @@ export function NewKey({ onClose }: { onClose: () => void }) {
           <FormFooter submitLabel="Create key" isSending={isSending} problem={problem} />
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 
 /** Shows a new key. */
 export function CreatedKey({ apiKey, onClose }: { apiKey: string; onClose: () => void }) {
   return (
-    <Modal opened onClose={onClose} title="Key created" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Dialog opened onClose={onClose} title="Key created" closeOnClickOutside={false}>
       <ShownOnce value={apiKey} label="API key">
         Copy the key now. It is shown only once. Send it in the <code>X-API-Key</code> header.
       </ShownOnce>
-    </Modal>
+    </Dialog>
   );
 }

@@ -11,7 +11,8 @@ export const keysQuery = pagedQuery<Key>(['keys'], async (cursor, signal) => {
 
 /** Returns the current status of a key. */
 export function keyStatus(key: Key, now: number): 'active' | 'revoked' | 'expired' | 'replaced' {
-  if (key.revoked_at !== null && Date.parse(key.revoked_at) <= now) return 'revoked';
+  // Never in the future, unlike the clock of this page, which may be some seconds late.
+  if (key.revoked_at !== null) return 'revoked';
   if (key.expires_at !== null && Date.parse(key.expires_at) <= now) return 'expired';
   return key.replaced_by === null ? 'active' : 'replaced';
 }

@@ -1,4 +1,4 @@
-import { Modal, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { INVITATION_MS } from '../../../../src/domain/common/limits.ts';
@@ -11,6 +11,7 @@ import { FormFooter } from '../../../forms/form-footer.tsx';
 import { useApiForm } from '../../../forms/use-api-form.ts';
 import { invitationsQuery } from './queries.ts';
 import { ROLE_DESCRIPTIONS } from './roles.ts';
+import { Dialog } from '../../../components/dialog.tsx';
 
 type NewInvitation = Schemas['NewInvitation'];
 
@@ -42,17 +43,17 @@ export function Invite({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Modal
+    <Dialog
       opened
       onClose={onClose}
       title={created ? 'Invitation created' : 'Invite member'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeOnClickOutside={created === null}
     >
       {created ? (
         <Stack gap="sm">
           <ShownOnce value={created.url} label="Invitation link">
-            Anyone with this link can join as {created.email}, once, within {INVITATION_MS / DAY_MS} days.
-            Send it only to that person. Copy it now: it is not shown again.
+            Send this link to {created.email} only: anyone with the link can accept the invitation. It works
+            once, within {INVITATION_MS / DAY_MS} days. Copy it now. It is shown only once.
           </ShownOnce>
           <Text size="sm">{MAIL_STATUS_TEXTS[created.mail]}</Text>
         </Stack>
@@ -68,16 +69,14 @@ export function Invite({ onClose }: { onClose: () => void }) {
             />
             <NativeSelect
               label="Role"
-              data={rolesToInvite(me.role ?? 'viewer').map((role) => ({
-                value: role,
-                label: `${role} – ${ROLE_DESCRIPTIONS[role]}`,
-              }))}
+              description={ROLE_DESCRIPTIONS[form.values.role]}
+              data={rolesToInvite(me.role ?? 'viewer')}
               {...form.getInputProps('role')}
             />
             <FormFooter submitLabel="Create invitation" isSending={isSending} problem={problem} />
           </Stack>
         </form>
       )}
-    </Modal>
+    </Dialog>
   );
 }

@@ -79,7 +79,7 @@ function RoleSelect({ member }: { member: Member }) {
     >
       {ROLES.filter((role) => role !== 'owner' || isAtLeast('owner')).map((role) => (
         <option key={role} value={role}>
-          {role} – {ROLE_DESCRIPTIONS[role]}
+          {role}
         </option>
       ))}
     </select>

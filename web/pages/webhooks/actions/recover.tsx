@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Checkbox, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -6,6 +6,7 @@ import { unwrap, api } from '../../../api/client.ts';
 import { errorMessage, ErrorText } from '../../../components/states.tsx';
 import { refreshWebhook, type Webhook } from '../parts/queries.ts';
 import { plural } from '../parts/health.ts';
+import { Dialog } from '../../../components/dialog.tsx';
 
 const HOUR_MS = 3_600_000;
 const RECOVERABLE = ['held', 'failed', 'skipped'] as const;
@@ -30,15 +31,9 @@ type RecoverProps = { webhook: Webhook; opened: boolean; onClose: () => void };
 /** Sends undelivered events in bulk. Shows their number first. */
 export function Recover({ webhook, opened, onClose }: RecoverProps) {
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={`Recover deliveries of “${webhook.name}”`}
-      centered
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Dialog opened={opened} onClose={onClose} title={`Recover deliveries of “${webhook.name}”`} centered>
       {opened ? <RecoverForm webhook={webhook} onClose={onClose} /> : null}
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,4 +1,5 @@
 import { Button, Group, Text } from '@mantine/core';
+import { useEffect, useRef } from 'react';
 import { Banner } from '../../../components/banner.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
 import type { Stats, Webhook } from '../parts/queries.ts';
@@ -19,6 +20,12 @@ type BannerProps = {
  */
 export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: BannerProps) {
   const change = useActivation(webhook.id);
+  const recover = useRef<HTMLButtonElement>(null);
+  const isEnabled = change.isSuccess && webhook.status === 'active';
+  // The button that had the focus is gone. This is the next step.
+  useEffect(() => {
+    if (isEnabled && document.activeElement === document.body) recover.current?.focus();
+  }, [isEnabled]);
   const held = stats?.held ?? 0;
   const isDisabled = webhook.status === 'disabled';
   if (webhook.status === 'inactive') {
@@ -72,6 +79,7 @@ export function RepairBanner({ webhook, stats, canChange, onTest, onRecover }: B
             <Button
               size="xs"
               variant={isDisabled ? 'default' : 'filled'}
+              ref={recover}
               onClick={onRecover}
               disabled={isDisabled}
             >

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap, api } from '../../../api/client.ts';
@@ -7,6 +7,7 @@ import { CopyButton } from '../../../components/copy-button.tsx';
 import { ErrorText } from '../../../components/states.tsx';
 import { Callout } from '../parts/callout.tsx';
 import { refreshWebhook, type Webhook } from '../parts/queries.ts';
+import { Dialog } from '../../../components/dialog.tsx';
 
 const OVERLAPS = [
   [24, '24 hours'],
@@ -37,14 +38,13 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
     onClose();
   };
   return (
-    <Modal
+    <Dialog
       opened={opened}
       onClose={close}
       title={webhook.has_secret ? `Rotate secret of “${webhook.name}”` : `Add secret to “${webhook.name}”`}
       closeOnClickOutside={!rotate.isSuccess}
       centered
       size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {rotate.data ? (
         <NewSecret
@@ -89,7 +89,7 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
           </Group>
         </Stack>
       )}
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,5 +1,6 @@
 import { ActionIcon, Autocomplete, Button, TagsInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
 import type { EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { sampleData } from '../../../../src/domain/webhooks/event-samples.ts';
 import { MAX_FILTERS, MAX_FILTER_VALUES } from '../../../../src/domain/common/limits.ts';
@@ -10,7 +11,7 @@ import type { FormErrors } from '../../../forms/validate.ts';
 import { filterValuesQuery } from '../parts/queries.ts';
 import { newFilter, type DraftFilter } from './draft.ts';
 import classes from './form.module.css';
-import { filterableIn, valueOf, labelOf } from './words.ts';
+import { filterableIn, valueOf, labelOf, USUAL_STATUSES } from './words.ts';
 
 type FiltersProps = {
   kind: EventKind;
@@ -24,6 +25,13 @@ type FiltersProps = {
 export function EventFilters({ kind, filters, errors, place, onChange }: FiltersProps) {
   const { fields, changes } = filterableIn(kind);
   const [first] = fields;
+  const part = useRef<HTMLDivElement>(null);
+  const count = useRef(filters.length);
+  useEffect(() => {
+    const isAdded = filters.length > count.current;
+    count.current = filters.length;
+    if (isAdded) [...(part.current?.querySelectorAll('select') ?? [])].at(-2)?.focus();
+  }, [filters.length]);
   if (first === undefined && filters.length === 0) return null;
   const add = () =>
     onChange([
@@ -31,7 +39,7 @@ export function EventFilters({ kind, filters, errors, place, onChange }: Filters
       newFilter({ field: first ?? 'project', operator: changes ? 'changed_to' : 'values', values: [] }),
     ]);
   return (
-    <div className={classes['filters']} role="group" aria-label={`Filters of ${kind}`}>
+    <div className={classes['filters']} ref={part} role="group" aria-label={`Filters of ${kind}`}>
       {filters.map((filter, index) => (
         <FilterSentence
           key={filter.key}
@@ -145,12 +153,16 @@ function ValueInput({ kind, filter, error, onChange }: ValueProps) {
   );
 }
 
-/** Returns the values of recent events in this field, then those of the sample. */
+/** Returns the values of recent events in this field, then those of the sample and other usual ones. */
 function useKnownValues(event: EventKind, { field, operator }: DraftFilter): FilterValue[] {
   const { data } = useQuery(filterValuesQuery);
   const seen = data?.data.find((one) => one.event === event && one.field === field);
   const sample = valuesOf(field, { event, data: sampleData(event) });
   return operator === 'values'
-    ? [...(seen?.values ?? []), ...sample.values]
+    ? [
+        ...(seen?.values ?? []),
+        ...sample.values,
+        ...(field === 'status' ? (USUAL_STATUSES[event] ?? []) : []),
+      ]
     : [...(seen?.changed_to ?? []), ...(seen?.values ?? []), ...sample.changedTo];
 }

@@ -9,7 +9,6 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { useState } from 'react';
 import { MAX_SECRET_LENGTH } from '../../../../src/domain/common/limits.ts';
 import { IconRefresh } from '../../../components/icons.tsx';
 import type { FormErrors } from '../../../forms/validate.ts';
@@ -19,7 +18,7 @@ import { Callout } from '../parts/callout.tsx';
 import type { Webhook } from '../parts/queries.ts';
 import { needsConsent, newSecret, type Draft, type SecretMode } from './draft.ts';
 import classes from './form.module.css';
-import { SnippetTabs } from './snippet-tabs.tsx';
+import { VerificationCode } from '../parts/verification-code.tsx';
 
 type SigningProps = {
   draft: Draft;
@@ -32,7 +31,6 @@ type SigningProps = {
 /** The signing section of the form. */
 export function Signing({ draft, errors, webhook, change }: SigningProps) {
   const hasSecret = webhook ? webhook.has_secret : null;
-  const [showsCode, setShowsCode] = useState(false);
   const hasSecretAfterSave = draft.secretMode === 'keep' ? hasSecret === true : draft.secretMode !== 'none';
   const modes: { value: SecretMode; label: string }[] = [
     ...(hasSecret === null ? [] : [{ value: 'keep' as const, label: hasSecret ? 'Keep' : 'No secret' }]),
@@ -44,9 +42,9 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
     <Panel title="Signing">
       <Stack gap="sm">
         <div>
-          <Text size="sm" fw={500} id="secret-way" mb={4}>
+          <Input.Label labelElement="div" id="secret-way" display="block">
             Secret
-          </Text>
+          </Input.Label>
           <SegmentedControl
             aria-labelledby="secret-way"
             data={modes}
@@ -96,20 +94,7 @@ export function Signing({ draft, errors, webhook, change }: SigningProps) {
             onChange={(event) => change({ allowSecretOverHttp: event.currentTarget.checked })}
           />
         ) : null}
-        {hasSecretAfterSave ? (
-          <>
-            <Button
-              variant="default"
-              size="xs"
-              aria-expanded={showsCode}
-              onClick={() => setShowsCode(!showsCode)}
-              style={{ alignSelf: 'flex-start' }}
-            >
-              {showsCode ? 'Hide code' : 'Show verification code'}
-            </Button>
-            {showsCode ? <SnippetTabs /> : null}
-          </>
-        ) : null}
+        {hasSecretAfterSave ? <VerificationCode /> : null}
       </Stack>
     </Panel>
   );
@@ -153,7 +138,7 @@ function SecretPart({
           </Button>
         </div>
         <Text size="sm" c="dimmed" mt={4}>
-          Copy the secret now. It is not shown again.
+          You can copy the secret now, and once more after saving.
         </Text>
       </div>
     );

@@ -21,6 +21,11 @@ const RESOURCES: Readonly<Record<MainObject, string>> = {
   deployment: 'Deployments',
 };
 
+/** Statuses that the sample does not have, although filters on them are common. */
+export const USUAL_STATUSES: Readonly<Partial<Record<EventKind, readonly string[]>>> = {
+  'deployment.completed': ['failed'],
+};
+
 /** The event kinds by resource. */
 export const KINDS_BY_RESOURCE: readonly { title: string; kinds: readonly EventKind[] }[] = Object.entries(
   RESOURCES,

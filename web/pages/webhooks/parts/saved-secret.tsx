@@ -1,8 +1,9 @@
-import { Button, Group } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { skipToken, useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { ShownOnce } from '../../../components/shown-once.tsx';
 import { Banner } from '../../../components/banner.tsx';
+import { VerificationCode } from './verification-code.tsx';
 
 const queryKeyOf = (webhookId: string) => ['saved-secret', webhookId];
 
@@ -23,14 +24,17 @@ export function SavedSecret({ webhookId }: { webhookId: string }) {
   if (!secret) return null;
   return (
     <Banner tone="held" title="Copy the secret" label="Secret">
-      <ShownOnce value={secret} label="New secret">
-        Your receiver needs it to verify signatures. It is not shown again.
-      </ShownOnce>
-      <Group justify="flex-end" mt="xs">
-        <Button size="xs" onClick={() => client.setQueryData(queryKeyOf(webhookId), null)}>
-          Done
-        </Button>
-      </Group>
+      <Stack gap="xs">
+        <ShownOnce value={secret} label="New secret">
+          Your receiver needs it to verify signatures. It is not shown again.
+        </ShownOnce>
+        <VerificationCode />
+        <Group justify="flex-end">
+          <Button size="xs" onClick={() => client.setQueryData(queryKeyOf(webhookId), null)}>
+            Done
+          </Button>
+        </Group>
+      </Stack>
     </Banner>
   );
 }
