@@ -83,11 +83,18 @@ export function createRunObserver({ clock, tables, faultsUntil, report }: Depend
     if (event.type === 'state.changed') checkChange(row, known, event);
     else if (event.type === 'step.started' && known.isPaused)
       report('pause', `${event.key} of ${id} was recorded during a pause`);
+    else if (event.type === 'step.failed') checkFailure(row, event);
     else if (event.type === 'step.completed') known.completed.add((event.data['step'] as { id: string }).id);
     else if (event.type === 'run.ended' && !isTerminal(event.data['state'] as TaskState))
       report('end', `${id} ended as ${String(event.data['state'])}`);
     if (hasEnded && event.type !== 'callback.attempted' && event.type !== 'run.ended')
       report('end', `${event.key} of ${id} follows its end`);
+  }
+
+  /** A step fails by its script, or by its time limit. The end of its worker does not count. */
+  function checkFailure({ id }: RunRow, { key, data }: EventRow): void {
+    const { message } = data['error'] as { message: string };
+    if (!/is scripted to|took longer than/.test(message)) report('step', `${key} of ${id}: ${message}`);
   }
 
   function checkChange({ id }: RunRow, known: Seen, { key, data }: EventRow): void {
