@@ -94,8 +94,9 @@ export function createObserver({ clock, tables, slackMs, of, report }: Dependenc
   }
 
   function checkOrder({ webhookId, deliveryId, body }: Arrival): void {
+    if (!isCalm) return;
     const event = [...tables.events.values()].find((one) => one.body === body);
-    if (!isCalm || !event || firstSent.has(`${webhookId} ${event.seq}`)) return;
+    if (!event || firstSent.has(`${webhookId} ${event.seq}`)) return;
     firstSent.set(`${webhookId} ${event.seq}`, clock.now());
     // A delivery that got no place waits in the backlog, where a later one may overtake it.
     if (tables.deliveries.get(deliveryId)?.in_backlog) return;
