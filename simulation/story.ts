@@ -1,4 +1,5 @@
 import type { AttemptLimits } from '../src/domain/webhooks/attempt-scheduler.ts';
+import type { AttemptTrigger } from '../src/domain/webhooks/delivery.ts';
 import { createRandom, type Random } from './world/random.ts';
 import { RECEIVER_MODES, type ReceiverMode } from './world/receivers.ts';
 
@@ -7,6 +8,8 @@ export type FaultStep =
   | { kind: 'crash'; worker: number; forMs: number }
   | { kind: 'freeze'; worker: number; forMs: number }
   | { kind: 'api crash'; forMs: number }
+  | { kind: 'stop'; worker: number; forMs: number }
+  | { kind: 'api stop'; forMs: number }
   | { kind: 'store fails'; forMs: number; probability: number }
   | { kind: 'engine fails'; forMs: number; probability: number };
 
@@ -20,6 +23,8 @@ export type Step = { at: number } & (
   | { kind: 'recover'; webhook: number }
   | { kind: 'delete'; webhook: number }
   | { kind: 'retry'; delivery: number; inMs: number | null }
+  | { kind: 'terminate'; workflow: number }
+  | { kind: 'crash when recorded'; trigger: AttemptTrigger; forMs: number }
 );
 
 /** Everything that a run depends on. */
@@ -52,6 +57,19 @@ export const FAULTS: [FaultStep['kind'], number][] = [
   ['store fails', 2],
   ['engine fails', 2],
 ];
+/**
+ * What interrupts work: a worker or the API stops as at SIGTERM, an operator terminates a workflow, and a worker crashes right
+ * after it has recorded an attempt. By how often they occur.
+ */
+const INTERRUPTIONS: [Kind, number][] = [
+  ['stop', 4],
+  ['api stop', 1],
+  ['terminate', 4],
+  ['crash when recorded', 2],
+];
+/** Share of the stories with interruptions, and the longest times from another step to an interruption, in milliseconds. */
+const INTERRUPTED = 0.4;
+const INTERRUPTED_AFTER_MS = [20, 500, 3_000, 20_000, 70_000];
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -82,8 +100,26 @@ export function createStory(seed: number): Story {
       workspace: random.between(0, workspaces - 1),
       mode: random.chance(0.4) ? 'good' : random.pick(RECEIVER_MODES),
     })),
-    steps,
+    steps: interrupted(steps, createRandom(`interruptions of deliveries ${seed}`), INTERRUPTIONS, stepOf),
   };
+}
+
+/**
+ * Adds interruptions to some stories. They have random numbers of their own, so that the other steps of a seed do not depend on
+ * them.
+ */
+export function interrupted<One extends { at: number }, Name>(
+  steps: readonly One[],
+  random: Random,
+  kinds: readonly [Name, number][],
+  stepOfKind: (kind: Name, random: Random) => Omit<One, 'at'>,
+): One[] {
+  if (!random.chance(INTERRUPTED)) return [...steps];
+  const added = Array.from({ length: random.between(1, 3) }, () => {
+    const at = random.pick(steps).at + random.between(0, random.pick(INTERRUPTED_AFTER_MS));
+    return { at, ...stepOfKind(random.pick(asOften(kinds)), random) } as One;
+  });
+  return [...steps, ...added].toSorted((one, other) => one.at - other.at);
 }
 
 /** Returns each kind as often as its number says. */
@@ -109,12 +145,12 @@ export function faultOf(
   worker: number,
   { forMs, probability }: ReturnType<typeof lastingOf>,
 ): FaultStep {
-  if (kind === 'crash' || kind === 'freeze') return { kind, worker, forMs };
-  return kind === 'api crash' ? { kind, forMs } : { kind, forMs, probability };
+  if (kind === 'crash' || kind === 'freeze' || kind === 'stop') return { kind, worker, forMs };
+  return kind === 'api crash' || kind === 'api stop' ? { kind, forMs } : { kind, forMs, probability };
 }
 
 export function isFault(kind: string): kind is FaultStep['kind'] {
-  return FAULTS.some(([fault]) => fault === kind);
+  return kind === 'stop' || kind === 'api stop' || FAULTS.some(([fault]) => fault === kind);
 }
 
 function stepOf(kind: Kind, random: Random) {
@@ -128,6 +164,10 @@ function stepOf(kind: Kind, random: Random) {
       return { kind, webhook, mode: random.pick(RECEIVER_MODES) };
     case 'retry':
       return { kind, delivery: random.between(0, 30), inMs: random.pick([null, null, 5_000, 2 * HOUR_MS]) };
+    case 'crash when recorded':
+      return { kind, trigger: random.pick(['automatic', 'manual'] as const), forMs: lasting.forMs };
+    case 'terminate':
+      return { kind, workflow: webhook };
     default:
       return { kind, webhook };
   }

@@ -33,7 +33,7 @@ const TRACES: Traces = {
 export function startWorker(name: string, deps: WorkerDependencies): Worker {
   const { clock, store, control, receivers, limits, trace, watchPlaces } = deps;
   const process = createProcess(name);
-  const activities = clock.within(process, () =>
+  const deliveries = clock.within(process, () =>
     createDeliveryActivities({
       store,
       control,
@@ -47,5 +47,5 @@ export function startWorker(name: string, deps: WorkerDependencies): Worker {
       onDisabled: ({ webhookId }) => trace(`${name} disabled ${webhookId}`),
     }),
   );
-  return { process, activities };
+  return { process, ...deliveries };
 }

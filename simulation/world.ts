@@ -1,7 +1,9 @@
 import { createGroupStarter } from '../src/api/events/group-starter.ts';
+import type { AttemptResult } from '../src/database/webhooks/delivery-results.ts';
+import type { AttemptTrigger } from '../src/domain/webhooks/delivery.ts';
 import { createDeliveryControl } from '../src/temporal/delivery-control.ts';
 import { createEngine } from './engine/engine.ts';
-import { createTasks, type Worker } from './engine/tasks.ts';
+import { createTasks, GRACE_MS, type Worker } from './engine/tasks.ts';
 import { createObserver } from './invariants/observer.ts';
 import { watchPlaces } from './invariants/places.ts';
 import { createPeople } from './people.ts';
@@ -15,7 +17,19 @@ import { createProcess, type Clock, type Process } from './world/clock.ts';
 import { createFaults } from './world/faults.ts';
 import { createRandom } from './world/random.ts';
 import { createReceivers, NETWORK_MS } from './world/receivers.ts';
+import { stopProcess } from './world/stopping.ts';
 import { tellStory, type Journal, type Outcome, type World } from './world/tell-story.ts';
+
+/** Steps after which requests may be repeated. */
+const DISORDERLY = [
+  'crash',
+  'crash when recorded',
+  'freeze',
+  'api crash',
+  'store fails',
+  'engine fails',
+  'terminate',
+] as const;
 
 /** Runs a story about events and deliveries in a world of its own. */
 export async function runStory(story: Story): Promise<Outcome> {
@@ -29,15 +43,25 @@ function createWorld(story: Story, clock: Clock, { trace, report, newId }: Journ
     () => newId('group'),
   );
   const breaks = (kind: Step['kind']) => story.steps.some((step) => step.kind === kind);
-  const isCalm = !(['crash', 'freeze', 'api crash', 'store fails', 'engine fails'] as const).some(breaks);
+  const isOrderly = !DISORDERLY.some(breaks);
+  const isCalm = isOrderly && !breaks('stop') && !breaks('api stop');
   // A lookup and the request after it, each with its longest latency.
   const slowest = breaks('store fails') ? 20 : 1;
   const slackMs = 2 * STORE_LATENCY_MS * slowest + 2 * NETWORK_MS + 10;
-  const observer = createObserver({ clock, tables, slackMs, isCalm, report });
+  const of = { isCalm, isOrderly, mayFreeze: breaks('freeze') };
+  const observer = createObserver({ clock, tables, slackMs, of, report });
   const storeFaults = createFaults(clock, createRandom(`store ${seed}`));
   const engineFaults = createFaults(clock, createRandom(`engine ${seed}`));
+  /** What happens when an attempt is recorded: it gets the worker. */
+  const whenRecorded = new Map<AttemptTrigger, (by: Process) => void>();
   const transact = createTransactions({ clock, faults: storeFaults }, (commit, step) => {
     const result = observer.around(commit, step);
+    const results = commit.name === 'recordResults' ? (commit.given[0] as readonly AttemptResult[]) : [];
+    for (const { trigger } of results) {
+      const happen = whenRecorded.get(trigger);
+      whenRecorded.delete(trigger);
+      if (commit.by) happen?.(commit.by);
+    }
     if (!/^(read|list|find|markMade)/.test(commit.name))
       trace(`${commit.by?.name ?? 'world'} ${commit.name} ${stateOf(tables)}`);
     return result;
@@ -53,6 +77,7 @@ function createWorld(story: Story, clock: Clock, { trace, report, newId }: Journ
       trace(`${by.name} ${trigger} request of ${deliveryId} arrives at ${webhookId}`);
       observer.onArrival(arrival);
     },
+    onResponse: observer.onResponse,
   });
 
   const workerOf = (name: string) =>
@@ -73,9 +98,13 @@ function createWorld(story: Story, clock: Clock, { trace, report, newId }: Journ
     tasks.addWorker(worker);
   };
 
-  let api: Process = createProcess('api-1');
-  const starterOf = () => createGroupStarter({ store, control, log: SILENT });
-  let starter = starterOf();
+  const startApi = (name: string) => ({
+    process: createProcess(name),
+    starter: createGroupStarter({ store, control, log: SILENT }),
+    requests: new Set<Promise<void>>(),
+    accepts: true,
+  });
+  let api = startApi('api-1');
   const people = createPeople({ clock, tables, store, control, newId, trace });
   for (const [index, { workspace, mode }] of story.webhooks.entries()) {
     const id = people.createWebhook(index, workspace);
@@ -99,6 +128,18 @@ function createWorld(story: Story, clock: Clock, { trace, report, newId }: Journ
     clock.after(forMs, null, addWorker);
   }
 
+  /** Stops a worker as SIGTERM does; another one starts later. */
+  function stop(worker: Worker, forMs: number): void {
+    const stoppedAt = clock.now();
+    workers = workers.filter((one) => one !== worker);
+    const close = async () => {
+      await tasks.stopWorker(worker);
+      await worker.close();
+    };
+    stopProcess(clock, worker.process, close, () => observer.onExit(worker.process, clock.now() - stoppedAt));
+    clock.after(forMs, null, addWorker);
+  }
+
   function freeze({ process }: Worker, forMs: number): void {
     clock.freeze(process);
     clock.after(forMs, null, () => {
@@ -108,23 +149,37 @@ function createWorld(story: Story, clock: Clock, { trace, report, newId }: Journ
   }
 
   function crashApi(forMs: number): void {
-    clock.kill(api);
-    clock.after(forMs, null, () => {
-      api = createProcess('api-2');
-      starter = starterOf();
+    clock.kill(api.process);
+    clock.after(forMs, null, () => (api = startApi('api-2')));
+  }
+
+  /** Stops the API as SIGTERM does: it ends its requests, and starts the groups that it has stored. */
+  function stopApi(forMs: number): void {
+    const { process, requests, starter } = api;
+    api.accepts = false;
+    stopProcess(clock, process, async () => {
+      await Promise.race([Promise.all(requests), clock.sleep(GRACE_MS)]);
+      await starter.close();
     });
+    clock.after(forMs, null, () => (api = startApi('api-2')));
   }
 
   function take(step: Step): void {
     const inApi = (work: () => Promise<void>) => {
-      if (api.state === 'up')
-        clock.within(api, () => void work().catch((error: unknown) => trace(`api: ${String(error)}`)));
+      const { process, requests, accepts } = api;
+      if (process.state !== 'up' || !accepts) return;
+      clock.within(process, () => {
+        const request = work()
+          .catch((error: unknown) => trace(`api: ${String(error)}`))
+          .finally(() => requests.delete(request));
+        requests.add(request);
+      });
     };
     const worker = 'worker' in step ? workers[step.worker % Math.max(1, workers.length)] : undefined;
     const webhookId = 'webhook' in step ? people.webhookAt(step.webhook) : '';
     switch (step.kind) {
       case 'events':
-        return inApi(() => people.acceptEvents(step.workspace, step.count, starter));
+        return inApi(() => people.acceptEvents(step.workspace, step.count, api.starter));
       case 'receiver':
         return receivers.setMode(webhookId, step.mode);
       case 'crash':
@@ -133,6 +188,18 @@ function createWorld(story: Story, clock: Clock, { trace, report, newId }: Journ
         return worker && freeze(worker, step.forMs);
       case 'api crash':
         return crashApi(step.forMs);
+      case 'stop':
+        return worker && stop(worker, step.forMs);
+      case 'api stop':
+        return stopApi(step.forMs);
+      case 'crash when recorded':
+        whenRecorded.set(step.trigger, (by) => {
+          const recorder = workers.find(({ process }) => process === by);
+          if (recorder) crash(recorder, step.forMs);
+        });
+        return;
+      case 'terminate':
+        return trace(`an operator terminates ${engine.terminate(step.workflow)}`);
       case 'store fails':
         return storeFaults.begin(step.forMs, step.probability);
       case 'engine fails':
@@ -174,8 +241,8 @@ function leftIn({ groups, deliveries, retries, manualRetries }: Tables): string 
   for (const { id, done_at: doneAt } of groups.values()) if (doneAt === null) left.push(`group ${id}`);
   for (const { id, status } of deliveries.values())
     if (status === 'pending' || status === 'retrying') left.push(`${status} ${id}`);
-  for (const { token, started_at: startedAt, cancelled_at: cancelledAt } of retries.values())
-    if (startedAt === null && cancelledAt === null) left.push(`retry ${token}`);
+  for (const { token, ended_at: endedAt, cancelled_at: cancelledAt } of retries.values())
+    if (endedAt === null && cancelledAt === null) left.push(`retry ${token}`);
   for (const { token, ended_at: endedAt } of manualRetries.values())
     if (endedAt === null) left.push(`manual retry ${token}`);
   return left.join(', ');

@@ -11,8 +11,7 @@ import { endpointBacklog, manualRetries } from '../../src/workflows/endpoint-bac
 import { webhookAttempt, webhookDelivery } from '../../src/workflows/webhook-delivery.ts';
 import type { Clock } from '../world/clock.ts';
 import type { Faults } from '../world/faults.ts';
-import type { Tasks } from './tasks.ts';
-import { retryWaitMs } from './tasks.ts';
+import { retryWaitMs, type TaskHandle, type Tasks } from './tasks.ts';
 import { currentWorkflow, type ActivityCall, type WorkflowHost } from './workflow-api.ts';
 
 type Execution = {
@@ -24,6 +23,8 @@ type Execution = {
   /** Checks conditions again after a signal. */
   wakeUp: () => void;
   signals: string[];
+  /** The attempt of an activity in progress. */
+  activity: TaskHandle | null;
 };
 
 type WorkflowFunction = (input: never) => Promise<unknown>;
@@ -57,6 +58,7 @@ export function createEngine(clock: Clock, faults: Faults, tasks: Tasks) {
       signals: [],
       handlers: new Map(),
       wakeUp: () => {},
+      activity: null,
     };
     executions.set(id, execution);
     clock.after(startDelayMs + delay(), null, () => void runWorkflow(execution, input));
@@ -78,16 +80,16 @@ export function createEngine(clock: Clock, faults: Faults, tasks: Tasks) {
   function hostOf(execution: Execution): WorkflowHost {
     return {
       execute: (call) => execute(execution, call),
-      sleep: (ms) => clock.sleep(ms),
+      sleep: (ms) => sleep(execution, ms),
       setHandler(name, handle) {
         execution.handlers.set(name, handle);
         for (const early of execution.signals.splice(0)) if (early === name) handle();
       },
       condition: (isMet, ms) =>
         new Promise((resolve) => {
-          const timer = clock.after(ms, null, () => resolve(isMet()));
+          const timer = clock.after(ms, null, () => void (execution.isOpen && resolve(isMet())));
           execution.wakeUp = () => {
-            if (!isMet()) return;
+            if (!execution.isOpen || !isMet()) return;
             timer.cancel();
             resolve(true);
           };
@@ -97,17 +99,30 @@ export function createEngine(clock: Clock, faults: Faults, tasks: Tasks) {
 
   async function execute(execution: Execution, call: ActivityCall): Promise<unknown> {
     for (let attempt = 1; ; attempt += 1) {
-      const end = await tasks.run(call, execution.id, attempt);
-      // A terminated workflow starts nothing more.
-      if (!execution.isOpen) return await new Promise<never>(() => {});
+      execution.activity = tasks.begin(call, execution.id, attempt);
+      const end = await execution.activity.ended;
+      execution.activity = null;
+      // The code of a terminated workflow runs no more.
+      if (!execution.isOpen) return await never();
       if (end.kind === 'completed') return end.result;
       const waitMs = retryWaitMs(call.options, attempt, end);
       if (waitMs === null) {
         const cause = end.kind === 'failed' ? (end.error as Error) : undefined;
         throw new ActivityFailure('failed', call.name, '1', RetryState.NON_RETRYABLE_FAILURE, '', cause);
       }
-      await clock.sleep(waitMs);
+      await sleep(execution, waitMs);
     }
+  }
+
+  async function sleep(execution: Execution, ms: number): Promise<void> {
+    await clock.sleep(ms);
+    if (!execution.isOpen) await never();
+  }
+
+  /** Ends a workflow. Its activity in progress learns of that with its next heartbeat. */
+  function terminate(execution: Execution): void {
+    execution.isOpen = false;
+    execution.activity?.abandon();
   }
 
   function start(type: string, { workflowId: id, args = [], ...options }: StartOptions): void {
@@ -141,14 +156,24 @@ export function createEngine(clock: Clock, faults: Faults, tasks: Tasks) {
           request(() => {
             const execution = executions.get(id);
             if (!execution?.isOpen) throw new WorkflowNotFoundError('it is not open', id, undefined);
-            execution.isOpen = false;
+            terminate(execution);
           }),
       }),
     },
   };
 
+  const openExecutions = () => [...executions.values()].filter(({ isOpen }) => isOpen);
+
   return {
     client: client as unknown as Client,
+    /** Terminates a workflow as an operator does, counted from the newest. Returns its id; null if none is open. */
+    terminate(index: number): string | null {
+      const found = openExecutions();
+      const execution = found.at(-1 - (index % Math.max(1, found.length)));
+      if (!execution) return null;
+      terminate(execution);
+      return execution.id;
+    },
     /** As of the reconciler's run inspector. */
     hasOpenDispatch: ({ from, until }: { from: Date; until: Date }): Promise<boolean> =>
       request(() =>
@@ -157,8 +182,13 @@ export function createEngine(clock: Clock, faults: Faults, tasks: Tasks) {
             type === DISPATCH_EVENTS_WORKFLOW && isOpen && at >= from.getTime() && at <= until.getTime(),
         ),
       ),
-    openWorkflows: () => [...executions.values()].filter(({ isOpen }) => isOpen).map(({ id }) => id),
+    openWorkflows: () => openExecutions().map(({ id }) => id),
   };
+}
+
+/** Returns what the code of a terminated workflow waits for. */
+function never(): Promise<never> {
+  return new Promise(() => {});
 }
 
 /**

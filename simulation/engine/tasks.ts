@@ -8,6 +8,8 @@ import type { ActivityCall } from './workflow-api.ts';
 export type Worker = {
   process: Process;
   activities: Record<string, (...args: never[]) => Promise<unknown>>;
+  /** Ends what outlives its activity, when the process stops. */
+  close: () => Promise<void>;
 };
 
 /** How an attempt of an activity ended. `lost`: the workflow task that ran a local activity timed out. */
@@ -39,6 +41,8 @@ type Task = {
 /** Interval of the check for lost workers, and time limit of a workflow task, in milliseconds. */
 const WATCH_MS = 1_000;
 const WORKFLOW_TASK_MS = 10_000;
+/** Time that a worker that stops gives its activities before it cancels them, in milliseconds. */
+export const GRACE_MS = 5_000;
 
 /**
  * Runs activities on workers, at least once. An attempt without heartbeats, or beyond its time limit, is repeated, although
@@ -47,6 +51,13 @@ const WORKFLOW_TASK_MS = 10_000;
 export function createTasks(clock: Clock, random: Random, delay: () => number) {
   const workers: Worker[] = [];
   const waiting: Task[] = [];
+  /** The tasks that each worker has got, and whose code has not ended. */
+  const running = new Map<Worker, Map<Task, Promise<void>>>();
+  const runningOf = (worker: Worker) => {
+    const tasks = running.get(worker) ?? new Map<Task, Promise<void>>();
+    running.set(worker, tasks);
+    return tasks;
+  };
 
   function begin(call: ActivityCall, workflowId: string, attempt: number): TaskHandle {
     const { promise, resolve } = Promise.withResolvers<TaskEnd>();
@@ -90,7 +101,9 @@ export function createTasks(clock: Clock, random: Random, delay: () => number) {
     const limitMs = msOf(options.startToCloseTimeout);
     const heartbeatMs = options.heartbeatTimeout ? msOf(options.heartbeatTimeout) : Number.POSITIVE_INFINITY;
     task.lastHeartbeat = clock.now();
-    clock.after(delay(), worker.process, () => void runTask(task, worker, limitMs));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    runningOf(worker).set(task, promise);
+    clock.after(delay(), worker.process, () => void runTask(task, worker, limitMs).then(resolve));
     let goneSince: number | null = null;
     const watch = (): void => {
       if (task.isOver) return;
@@ -121,10 +134,12 @@ export function createTasks(clock: Clock, random: Random, delay: () => number) {
       const result = await asyncLocalStorage.run(context, () => activity(...(call.args as never[])));
       respond({ kind: 'completed', result });
     } catch (error) {
-      const isCancelled = task.isCancelRequested && cancel.signal.aborted && isAbort(error);
-      respond(isCancelled ? { kind: 'cancelled' } : { kind: 'failed', error });
+      const isAborted = cancel.signal.aborted && isAbort(error);
+      if (isAborted && task.isCancelRequested) respond({ kind: 'cancelled' });
+      else respond({ kind: 'failed', error: isAborted ? workerShutdown() : error });
     }
     limit?.cancel();
+    runningOf(worker).delete(task);
   }
 
   function heartbeat(task: Task, worker: Worker): void {
@@ -143,16 +158,24 @@ export function createTasks(clock: Clock, random: Random, delay: () => number) {
     removeWorker(worker: Worker): void {
       workers.splice(workers.indexOf(worker), 1);
     },
+    /**
+     * Gives a worker that stops no more tasks. Cancels its activities after a grace period, but no local ones. Resolves when
+     * all have ended.
+     */
+    async stopWorker(worker: Worker): Promise<void> {
+      this.removeWorker(worker);
+      const tasks = runningOf(worker);
+      clock.after(GRACE_MS, worker.process, () => {
+        for (const { call, cancel } of tasks.keys())
+          if (!call.isLocal) cancel.abort(new CancelledFailure('WORKER_SHUTDOWN'));
+      });
+      await Promise.all(tasks.values());
+    },
     /** Assigns waiting tasks to workers that are available again. */
     assignAll,
     workers,
 
     begin,
-
-    /** Runs an attempt and resolves with its end. */
-    async run(call: ActivityCall, workflowId: string, attempt: number): Promise<TaskEnd> {
-      return await begin(call, workflowId, attempt).ended;
-    },
   };
 }
 
@@ -172,6 +195,11 @@ export function retryWaitMs(
   return Math.min(msOf(retry.maximumInterval), msOf(retry.initialInterval) * 2 ** (attempt - 1));
 }
 
+/** What Temporal's SDK reports for an activity that ended because its worker stops. The activity is repeated. */
+function workerShutdown(): ApplicationFailure {
+  return ApplicationFailure.retryable('the worker is shutting down', 'WorkerShutdown');
+}
+
 function isAbort(error: unknown): boolean {
   return error instanceof CancelledFailure || (error as Error | null)?.name === 'AbortError';
 }
@@ -181,11 +209,16 @@ export function contextOf(
   task: Pick<Task, 'attempt' | 'workflowId' | 'cancel'>,
   heartbeat: () => void,
 ): Context {
+  const { signal } = task.cancel;
+  const cancelled = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  cancelled.catch(() => {});
   const info = { attempt: task.attempt, workflowExecution: { workflowId: task.workflowId, runId: 'run' } };
   return new Context(
     info as Context['info'],
-    new Promise<never>(() => {}),
-    task.cancel.signal,
+    cancelled,
+    signal,
     heartbeat,
     undefined,
     console,

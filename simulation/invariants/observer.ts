@@ -2,7 +2,8 @@ import type { AttemptResult } from '../../src/database/webhooks/delivery-results
 import { UNMADE_RETRY, type DeliveryStatus } from '../../src/domain/webhooks/delivery.ts';
 import type { Commit } from '../store/memory-store.ts';
 import type { DeliveryRow, Tables } from '../store/tables.ts';
-import type { Clock } from '../world/clock.ts';
+import { GRACE_MS } from '../engine/tasks.ts';
+import type { Clock, Process } from '../world/clock.ts';
 import type { Arrival } from '../world/receivers.ts';
 import type { Guarantee, Report } from './guarantees.ts';
 import { createStreaks } from './streaks.ts';
@@ -35,18 +36,30 @@ type Dependencies = {
   tables: Tables;
   /** Maximum time from a decision to the arrival of its request without freezes, in milliseconds. */
   slackMs: number;
-  /** Whether the story contains no faults. */
-  isCalm: boolean;
+  of: {
+    /** Whether the story contains no faults and no interruptions. */
+    isCalm: boolean;
+    /** Whether the story contains no faults, and only processes that stop as at SIGTERM. */
+    isOrderly: boolean;
+    /** Whether the story contains processes that freeze. */
+    mayFreeze: boolean;
+  };
   report: Report;
 };
 
 /** Checks every transaction and request of a world, and reports violations of guarantees. */
-export function createObserver({ clock, tables, slackMs, isCalm, report }: Dependencies) {
+export function createObserver({ clock, tables, slackMs, of, report }: Dependencies) {
+  const { isCalm, isOrderly, mayFreeze } = of;
   const since = new Map<string, Since>();
   const sent = new Map<string, number>();
   const accepted = new Map<string, number>();
   const firstSent = new Map<string, number>();
   const bodies = new Map<string, string>();
+  /** The attempts that are not recorded, and how many of each delivery have failed, or were interrupted by a process that stops. */
+  const unrecorded = new Set<Arrival>();
+  const failed = new Map<string, number>();
+  const interrupted = new Map<string, number>();
+  const add = (counts: Map<string, number>, id: string) => counts.set(id, (counts.get(id) ?? 0) + 1);
   const streaks = createStreaks(tables, slackMs, report);
 
   /** Whether a sender has run for longer than the slack since a time, so that it must know what happened at that time. */
@@ -81,8 +94,9 @@ export function createObserver({ clock, tables, slackMs, isCalm, report }: Depen
   }
 
   function checkOrder({ webhookId, deliveryId, body }: Arrival): void {
+    if (!isCalm) return;
     const event = [...tables.events.values()].find((one) => one.body === body);
-    if (!isCalm || !event || firstSent.has(`${webhookId} ${event.seq}`)) return;
+    if (!event || firstSent.has(`${webhookId} ${event.seq}`)) return;
     firstSent.set(`${webhookId} ${event.seq}`, clock.now());
     // A delivery that got no place waits in the backlog, where a later one may overtake it.
     if (tables.deliveries.get(deliveryId)?.in_backlog) return;
@@ -115,14 +129,38 @@ export function createObserver({ clock, tables, slackMs, isCalm, report }: Depen
     }
   }
 
-  /** An ended manual retry was made, or is settled. The reason of one that was not made may be replaced by a later one. */
+  function forget(process: Process | null, id: string): void {
+    const found = [...unrecorded].find(({ by, deliveryId }) => by === process && deliveryId === id);
+    if (found) unrecorded.delete(found);
+  }
+
+  /** A failure is that of the receiver, not of a process that has aborted its request. */
+  function checkFailures(results: readonly AttemptResult[]): void {
+    for (const { delivery_id: id } of results) {
+      const recorded = tables.attempts.filter((one) => one.delivery_id === id && !one.succeeded).length;
+      const made = failed.get(id) ?? 0;
+      if (recorded > made)
+        report('schedule', `${recorded} attempts of ${id} are recorded as failed, but ${made} have failed`);
+    }
+  }
+
+  /** The attempt of a manual or scheduled retry is recorded once. A frozen process may record its own after the repeat. */
+  function checkToken({ token, delivery_id: id }: AttemptResult): void {
+    if (token === null || mayFreeze) return;
+    const made = tables.attempts.filter((attempt) => attempt.token === token).length;
+    if (made > 1) report('manual', `${made} attempts were made for one retry of ${id}`);
+  }
+
+  const isEnded = (token: string) => tables.retries.get(token)?.cancelled_at === null;
+
+  /** An ended retry was made, or is settled. The reason of one that was not made may be replaced by a later one. */
   function checkEnded(tokens: readonly string[]): void {
     for (const token of tokens) {
-      const made = tables.attempts.filter((attempt) => attempt.token === token).length;
-      const row = tables.deliveries.get(tables.manualRetries.get(token)?.delivery_id ?? '');
+      const { delivery_id: id = '' } = tables.retries.get(token) ?? tables.manualRetries.get(token) ?? {};
+      const row = tables.deliveries.get(id);
       const isUnmade = row && UNSETTLED.has(row.status) && !row.reason?.includes(UNMADE_RETRY);
-      if (made === 0 && isUnmade) report('manual', `a retry of ${row.id} has ended without an attempt`);
-      if (made > 1 && isCalm) report('manual', `${made} attempts were made for one retry of ${row?.id}`);
+      if (isUnmade && !tables.attempts.some((attempt) => attempt.token === token))
+        report('manual', `a retry of ${id} has ended without an attempt`);
     }
   }
 
@@ -139,33 +177,61 @@ export function createObserver({ clock, tables, slackMs, isCalm, report }: Depen
         const results = given[0] as readonly AttemptResult[];
         streaks.onResults(results, by);
         checkLog(results);
+        checkFailures(results);
+        for (const { delivery_id: id } of results) forget(by, id);
+        for (const one of results) checkToken(one);
       }
       if (name === 'endManualRetries') checkEnded(given[0] as readonly string[]);
+      if (name === 'endScheduledRetry' && isEnded(given[0] as string)) checkEnded(given as readonly string[]);
       return result;
     },
 
     onSend(arrival: Arrival): void {
-      sent.set(arrival.deliveryId, (sent.get(arrival.deliveryId) ?? 0) + 1);
+      add(sent, arrival.deliveryId);
+      unrecorded.add(arrival);
       if (arrival.trigger === 'automatic') checkOrder(arrival);
     },
 
     onArrival(arrival: Arrival): void {
       const { deliveryId, trigger } = arrival;
-      accepted.set(deliveryId, (accepted.get(deliveryId) ?? 0) + 1);
+      add(accepted, deliveryId);
       const row = tables.deliveries.get(deliveryId);
       if (row && trigger !== 'test') checkStatus(arrival, row);
       checkWebhook(arrival);
       checkDuplicate(arrival);
     },
 
+    onResponse(arrival: Arrival, outcome: 'succeeded' | 'failed' | 'aborted'): void {
+      if (outcome === 'failed') add(failed, arrival.deliveryId);
+      if (outcome !== 'aborted') return;
+      unrecorded.delete(arrival);
+      add(interrupted, arrival.deliveryId);
+    },
+
+    /** A process exits after it was stopped. It must have given its attempts the grace period. */
+    onExit(process: Process, afterMs: number): void {
+      for (const { deliveryId } of [...unrecorded].filter(({ by }) => by === process)) {
+        add(interrupted, deliveryId);
+        if (afterMs < GRACE_MS)
+          report(
+            'duplicates',
+            `${process.name} exits ${afterMs} ms after it was stopped, during an attempt of ${deliveryId}`,
+          );
+      }
+    },
+
     /** Checks what must hold once nothing is left to do. */
     onEnd(isQuiet: boolean, left: string): void {
       if (!isQuiet) report('delivered', `there is still work after the end: ${left}`);
       checkDelivered(tables, accepted, report);
-      for (const { id, attempts_count: recorded } of isCalm ? tables.deliveries.values() : []) {
+      for (const { id, attempts_count: recorded } of isOrderly ? tables.deliveries.values() : []) {
         const made = sent.get(id) ?? 0;
-        if (made !== recorded)
-          report('duplicates', `${made} attempts of ${id} were made, ${recorded} recorded`);
+        const unfinished = interrupted.get(id) ?? 0;
+        if (made !== recorded + unfinished)
+          report(
+            'duplicates',
+            `${made} attempts of ${id} were made, ${recorded} recorded, ${unfinished} interrupted`,
+          );
       }
     },
   };

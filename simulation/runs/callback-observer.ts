@@ -1,6 +1,7 @@
 import type { Report } from '../invariants/guarantees.ts';
 import type { Commit } from '../store/memory-store.ts';
-import type { Clock } from '../world/clock.ts';
+import { GRACE_MS } from '../engine/tasks.ts';
+import type { Clock, Process } from '../world/clock.ts';
 import type { Arrival } from '../world/receivers.ts';
 import { EFFECT_MS } from './observer.ts';
 import type { RunRow, RunTables } from './store/tables.ts';
@@ -30,6 +31,8 @@ export function createCallbackObserver(deps: Dependencies) {
   const first = new Map<string, string>();
   /** Callbacks that got a response with 2xx. */
   const answered = new Set<string>();
+  /** Attempts that are sent, but whose end is not recorded: the execution and the process of each. */
+  const inProgress = new Map<string, Process>();
   const deliveredAt = new Map<string, number>();
   /** How many manual retries were accepted. */
   const retries = new Map<string, number>();
@@ -78,10 +81,12 @@ export function createCallbackObserver(deps: Dependencies) {
 
   return {
     /** A transaction was committed. */
-    onCommit({ name, given, result }: Omit<Commit, 'by'>): void {
+    onCommit({ name, given, result, by }: Commit): void {
       if (/Attempt|Callback/.test(name)) for (const id of tables.runs.keys()) checkAttempts(id);
-      if (name !== 'requestCallbackRetry' || result !== true) return;
+      if (name !== 'endAttempt' && name !== 'requestCallbackRetry') return;
       const { executionId } = given[0] as { executionId: string };
+      if (name === 'endAttempt' && inProgress.get(executionId) === by) inProgress.delete(executionId);
+      if (name !== 'requestCallbackRetry' || result !== true) return;
       retries.set(executionId, (retries.get(executionId) ?? 0) + 1);
     },
 
@@ -89,6 +94,7 @@ export function createCallbackObserver(deps: Dependencies) {
       const row = tables.runs.get(id);
       if (!row?.completed_at)
         return report('stored', `the callback of ${id} is sent before its end is stored`);
+      inProgress.set(id, by);
       const counts = sent.get(id) ?? { automatic: 0, manual: 0 };
       sent.set(id, counts);
       counts[row.callback_retry_id ? 'manual' : 'automatic'] += 1;
@@ -101,8 +107,18 @@ export function createCallbackObserver(deps: Dependencies) {
         report('attempts', `the callback of ${id} is sent again, although its success is recorded`);
     },
 
-    onResponse({ deliveryId: id }: Arrival, status: number | null): void {
-      if (status !== null && status < 300) answered.add(id);
+    onResponse({ deliveryId: id }: Arrival, outcome: 'succeeded' | 'failed' | 'aborted'): void {
+      if (outcome === 'succeeded') answered.add(id);
+    },
+
+    /** A process exits after it was stopped. It must have given its attempts the grace period. */
+    onExit(process: Process, afterMs: number): void {
+      for (const [id, by] of inProgress)
+        if (by === process && afterMs < GRACE_MS)
+          report(
+            'callback',
+            `${process.name} exits during its attempt of ${id}, ${afterMs} ms after it was stopped`,
+          );
     },
 
     /** Checks what must hold once nothing is left to do. */

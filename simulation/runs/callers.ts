@@ -10,6 +10,7 @@ import type { Claim, RouteResponse } from '../../src/api/http/route.ts';
 import type { RateLimiter } from '../../src/domain/common/rate-limiter.ts';
 import { openQuestionOf } from '../../src/domain/tasks/run-state.ts';
 import type { TaskControl } from '../../src/temporal/task-control.ts';
+import { GRACE_MS } from '../engine/tasks.ts';
 import { SILENT } from '../reconciler.ts';
 import type { Clock, Process } from '../world/clock.ts';
 import type { Submission } from './story.ts';
@@ -65,8 +66,9 @@ export function createCallers({ clock, memory, control, api, newId, trace, onAns
   const ids: string[] = [];
   let unanswered = 0;
   const sealing = { seal: (text: string) => text, open: (text: string) => text };
-  const dependenciesOfProcess = () =>
-    ({
+  const dependenciesOfProcess = () => {
+    const runStarter = createRunStarter(control, SILENT);
+    const deps = {
       database,
       control,
       sealing,
@@ -74,11 +76,13 @@ export function createCallers({ clock, memory, control, api, newId, trace, onAns
       baseUrl: '',
       clock: () => new Date(),
       admission: { admit: async () => {} },
-      runStarter: createRunStarter(control, SILENT),
-    }) as unknown as ApiDependencies;
-  /** What each API process has. */
-  const open = new Map<Process, ApiDependencies>();
-  const depsOf = (process: Process): ApiDependencies => {
+      runStarter,
+    };
+    return { deps: deps as unknown as ApiDependencies, runStarter, requests: new Set<Promise<void>>() };
+  };
+  /** What each API process has, and its requests in progress. */
+  const open = new Map<Process, ReturnType<typeof dependenciesOfProcess>>();
+  const stateOf = (process: Process) => {
     const known = open.get(process) ?? dependenciesOfProcess();
     open.set(process, known);
     return known;
@@ -110,13 +114,16 @@ export function createCallers({ clock, memory, control, api, newId, trace, onAns
       const sentAt = clock.now();
       if (process?.state === 'up')
         clock.within(process, () => {
-          void respond(about.operation, () => work(depsOf(process))).then((response) => {
+          const { deps, requests } = stateOf(process);
+          const request = respond(about.operation, () => work(deps)).then((response) => {
+            requests.delete(request);
             if (process.state === 'dead') return;
             const isFinal = response.status < 500 && !(isRepeated && response.status === 409);
             if (isOver || !(isFinal || !isRepeated)) return;
             receive(about, response, sentAt);
             end();
           });
+          requests.add(request);
         });
       clock.after(REPEAT_MS, null, () => (isRepeated ? attempt(sends + 1) : end()));
     };
@@ -172,6 +179,12 @@ export function createCallers({ clock, memory, control, api, newId, trace, onAns
     /** Returns the id of a run that is stored, counted from the newest; null if there is none. */
     runAt: (index: number): string | null => ids.at(-1 - (index % Math.max(1, ids.length))) ?? null,
     isWaiting: () => unanswered > 0,
+    /** Does what an API process does at SIGTERM: it ends its requests, and starts the runs that it has stored. */
+    async stop(process: Process): Promise<void> {
+      const { requests, runStarter } = stateOf(process);
+      await Promise.race([Promise.all(requests), clock.sleep(GRACE_MS)]);
+      await runStarter.close();
+    },
 
     submit(task: Submission, receivers: number): void {
       const receiver = task.receiver === null ? null : task.receiver % receivers;

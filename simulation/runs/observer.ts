@@ -36,7 +36,22 @@ type Seen = {
   /** Whether a request or a question has paused it. */
   isPaused: boolean;
   final: string | null;
+  /** The values of the row and the number of events at the last check. */
+  values: unknown[];
 };
+
+/** Columns that must not change after the end of a run. */
+const CHECKED = [
+  'state',
+  'completed_at',
+  'started_at',
+  'duration_ms',
+  'output',
+  'errors',
+  'escalation',
+  'steps',
+  'callback_body',
+] as const satisfies readonly (keyof RunRow)[];
 
 type Dependencies = {
   clock: Clock;
@@ -68,6 +83,7 @@ export function createRunObserver({ clock, tables, faultsUntil, report }: Depend
       feedState: 'initializing' as const,
       isPaused: false,
       final: null,
+      values: [],
     };
     seen.set(id, known);
     return known;
@@ -83,11 +99,18 @@ export function createRunObserver({ clock, tables, faultsUntil, report }: Depend
     if (event.type === 'state.changed') checkChange(row, known, event);
     else if (event.type === 'step.started' && known.isPaused)
       report('pause', `${event.key} of ${id} was recorded during a pause`);
+    else if (event.type === 'step.failed') checkFailure(row, event);
     else if (event.type === 'step.completed') known.completed.add((event.data['step'] as { id: string }).id);
     else if (event.type === 'run.ended' && !isTerminal(event.data['state'] as TaskState))
       report('end', `${id} ended as ${String(event.data['state'])}`);
     if (hasEnded && event.type !== 'callback.attempted' && event.type !== 'run.ended')
       report('end', `${event.key} of ${id} follows its end`);
+  }
+
+  /** A step fails by its script, or by its time limit. The end of its worker does not count. */
+  function checkFailure({ id }: RunRow, { key, data }: EventRow): void {
+    const { message } = data['error'] as { message: string };
+    if (!/is scripted to|took longer than/.test(message)) report('step', `${key} of ${id}: ${message}`);
   }
 
   function checkChange({ id }: RunRow, known: Seen, { key, data }: EventRow): void {
@@ -103,7 +126,12 @@ export function createRunObserver({ clock, tables, faultsUntil, report }: Depend
 
   function checkRow(row: RunRow, name: string): void {
     const known = seenOf(row.id);
-    for (const event of eventsOf(tables, row.id).slice(known.events)) checkEvent(row, known, event);
+    const events = eventsOf(tables, row.id);
+    // Every write replaces the values of its columns.
+    const values = [events.length, row.last_seq, ...CHECKED.map((column) => row[column])];
+    if (values.every((value, index) => value === known.values[index])) return;
+    known.values = values;
+    for (const event of events.slice(known.events)) checkEvent(row, known, event);
     for (const id of known.completed)
       if (row.steps.find((step) => step.id === id)?.status !== 'completed')
         report('step', `a step of ${row.id} was reported as completed, but is not after ${name}`);
@@ -112,9 +140,7 @@ export function createRunObserver({ clock, tables, faultsUntil, report }: Depend
       if (isTerminal(row.state)) report('end', `${row.id} is ${row.state} without an end`);
       return;
     }
-    const { state, completed_at, started_at, duration_ms, output, errors, escalation, steps } = row;
-    const columns = { state, completed_at, started_at, duration_ms, output, errors, escalation, steps };
-    const final = JSON.stringify({ ...columns, body: row.callback_body });
+    const final = JSON.stringify(CHECKED.map((column) => row[column]));
     if (known.final === null) checkEnd(row, known);
     else if (known.final !== final) report('end', `${name} changed ${row.id} after its end`);
     known.final = final;

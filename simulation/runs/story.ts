@@ -1,6 +1,15 @@
 import type { Rehearsal } from '../../src/domain/tasks/rehearsal.ts';
 import type { TaskType } from '../../src/domain/tasks/task-run.ts';
-import { asOften, faultOf, FAULTS, gapMs, isFault, lastingOf, type FaultStep } from '../story.ts';
+import {
+  asOften,
+  faultOf,
+  FAULTS,
+  gapMs,
+  interrupted,
+  isFault,
+  lastingOf,
+  type FaultStep,
+} from '../story.ts';
 import { createRandom, type Random } from '../world/random.ts';
 import { RECEIVER_MODES, type ReceiverMode } from '../world/receivers.ts';
 
@@ -8,6 +17,8 @@ import { RECEIVER_MODES, type ReceiverMode } from '../world/receivers.ts';
 export const REQUESTS = ['pause', 'continue', 'cancel', 'read', 'retry'] as const;
 /** What operators do in the Temporal Web UI. */
 export const OPERATIONS = ['terminate', 'cancel in Temporal', 'pause in Temporal'] as const;
+/** Workflows without a run of their own that operators terminate: of callbacks and of their manual retries. */
+const TERMINATED = 'terminate callback';
 
 /** A task that a caller submits, `copies` times. `key`: the number of its idempotency key; null: without one. */
 export type Submission = {
@@ -24,6 +35,7 @@ export type RunStep = { at: number } & (
   | { kind: 'submit'; task: Submission }
   | { kind: (typeof REQUESTS)[number] | (typeof OPERATIONS)[number]; run: number }
   | { kind: 'receiver'; receiver: number; mode: ReceiverMode }
+  | { kind: typeof TERMINATED; workflow: number }
 );
 
 /** Everything that a run of the world depends on. */
@@ -51,6 +63,13 @@ const COMMON: [RunStep['kind'], number][] = [
   ['pause in Temporal', 1],
 ];
 
+const INTERRUPTIONS: [RunStep['kind'], number][] = [
+  ['stop', 5],
+  ['api stop', 1],
+  ['terminate', 2],
+  [TERMINATED, 3],
+];
+
 /** Longest times between two steps of a short story, in milliseconds. */
 const SHORT_GAPS_MS = [5, 30, 30, 200, 2_000, 10_000];
 
@@ -75,7 +94,7 @@ export function createRunStory(seed: number): RunStory {
     workers: random.between(1, 3),
     historyEvents: random.pick([null, 10, 15, 30, 60]),
     receivers,
-    steps,
+    steps: interrupted(steps, createRandom(`interrupting runs ${seed}`), INTERRUPTIONS, stepOf),
   };
 }
 
@@ -84,6 +103,7 @@ function stepOf(kind: RunStep['kind'], random: Random) {
   if (isFault(kind)) return faultOf(kind, index, lastingOf(random));
   if (kind === 'submit') return { kind, task: submissionOf(random) };
   if (kind === 'receiver') return { kind, receiver: index, mode: random.pick(RECEIVER_MODES) };
+  if (kind === TERMINATED) return { kind, workflow: index };
   // Mostly a recent run.
   return { kind, run: random.pick([0, 0, 0, index]) };
 }

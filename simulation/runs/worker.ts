@@ -26,7 +26,7 @@ const CATALOGUE = loadCatalogue(new URL('../../agents.yml', import.meta.url).pat
 export function startRunWorker(name: string, deps: Dependencies): Worker {
   const { clock, database, receivers, newId, onStep } = deps;
   const process = createProcess(name);
-  const activities = clock.within(process, () => {
+  return clock.within(process, () => {
     const attempt = createCallbackAttempt({
       database,
       sender: receivers.sender,
@@ -35,9 +35,9 @@ export function startRunWorker(name: string, deps: Dependencies): Worker {
       clock: () => new Date(),
       traces: UNTRACED,
     });
-    const { attemptNow: callBack } = createImmediateCallbacks({ database, attempt });
+    const { attemptNow: callBack, close } = createImmediateCallbacks({ database, attempt });
     const rehearsal = createRehearsalActivities({ database });
-    return {
+    const activities = {
       ...createRunRecords({ database, catalogue: CATALOGUE, callBack }),
       ...createCallbackActivities({ database, attempt }),
       ...rehearsal,
@@ -46,6 +46,6 @@ export function startRunWorker(name: string, deps: Dependencies): Worker {
         return rehearsal.rehearse(work);
       },
     };
+    return { process, activities, close };
   });
-  return { process, activities };
 }

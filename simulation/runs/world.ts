@@ -9,7 +9,7 @@ import {
   type Dependencies as ReconcilerDependencies,
 } from '../../src/reconciler/reconcile.ts';
 import { createTaskControl } from '../../src/temporal/task-control.ts';
-import type { TaskRunInput } from '../../src/temporal/task-messages.ts';
+import { TASK_RUN_WORKFLOW, type TaskRunInput } from '../../src/temporal/task-messages.ts';
 import { callbackRetry, taskCallback } from '../../src/workflows/task-callback.ts';
 import { taskRun } from '../../src/workflows/task-run.ts';
 import { LATENCY_MS, requestsTo } from '../engine/engine.ts';
@@ -21,6 +21,7 @@ import { createProcess, type Clock, type Process } from '../world/clock.ts';
 import { createFaults } from '../world/faults.ts';
 import { createRandom } from '../world/random.ts';
 import { createReceivers, NETWORK_MS } from '../world/receivers.ts';
+import { stopProcess } from '../world/stopping.ts';
 import {
   BEGIN,
   LAST_REQUESTS_MS,
@@ -65,7 +66,8 @@ function createWorld(story: RunStory, clock: Clock, { trace, report, newId }: Jo
   const callbacks = createCallbackObserver({
     clock,
     tables,
-    isCalm: faultsUntil === Number.NEGATIVE_INFINITY,
+    isCalm:
+      faultsUntil === Number.NEGATIVE_INFINITY && !steps.some(({ kind }) => kind === 'terminate callback'),
     slackMs,
     wasChangedInTemporal: observer.wasChangedInTemporal,
     report,
@@ -157,6 +159,24 @@ function createWorld(story: RunStory, clock: Clock, { trace, report, newId }: Jo
     clock.after(forMs, null, addWorker);
   }
 
+  /** Stops a worker as SIGTERM does; another one starts later. */
+  function stop({ worker, workflows }: RunningWorker, forMs: number): void {
+    server.removeWorker(workflows);
+    workers = workers.filter((one) => one.worker !== worker);
+    const stoppedAt = clock.now();
+    const close = async () => {
+      const activities = tasks.stopWorker(worker);
+      // The tasks that the engine has just handed out arrive.
+      await clock.sleep(2 * LATENCY_MS);
+      await Promise.all([activities, workflows.idle()]);
+      await worker.close();
+    };
+    stopProcess(clock, worker.process, close, () =>
+      callbacks.onExit(worker.process, clock.now() - stoppedAt),
+    );
+    clock.after(forMs, null, addWorker);
+  }
+
   function freeze({ worker: { process } }: RunningWorker, forMs: number): void {
     clock.freeze(process);
     clock.after(forMs, null, () => {
@@ -170,6 +190,24 @@ function createWorld(story: RunStory, clock: Clock, { trace, report, newId }: Jo
     if (api) clock.kill(api);
     api = null;
     clock.after(forMs, null, () => (api ??= createProcess('api-2')));
+  }
+
+  function stopApi(forMs: number): void {
+    const process = api;
+    api = null;
+    if (process) stopProcess(clock, process, () => callers.stop(process));
+    clock.after(forMs, null, () => (api ??= createProcess('api-2')));
+  }
+
+  /** Terminates a workflow of a callback or of its manual retry, counted from the newest. */
+  function terminateCallback(index: number): void {
+    const open = [...server.executions.values()].filter(
+      ({ type, closed }) => closed === null && type !== TASK_RUN_WORKFLOW,
+    );
+    const execution = open.at(-1 - (index % Math.max(1, open.length)));
+    if (!execution) return;
+    trace(`an operator terminates ${execution.id}`);
+    server.close(execution, 'TERMINATED');
   }
 
   /** Does what an operator does in the Web UI. */
@@ -196,6 +234,7 @@ function createWorld(story: RunStory, clock: Clock, { trace, report, newId }: Jo
     if (step.kind === 'receiver')
       return receivers.setMode(`receiver-${step.receiver % story.receivers.length}`, step.mode);
     if (step.kind === 'retry') return callers.retry(step.run);
+    if (step.kind === 'terminate callback') return terminateCallback(step.workflow);
     const id = 'run' in step ? callers.runAt(step.run) : null;
     if (id === null) return;
     switch (step.kind) {
@@ -215,6 +254,8 @@ function createWorld(story: RunStory, clock: Clock, { trace, report, newId }: Jo
     if (step.kind === 'crash' && worker) crash(worker, step.forMs);
     if (step.kind === 'freeze' && worker) freeze(worker, step.forMs);
     if (step.kind === 'api crash') crashApi(step.forMs);
+    if (step.kind === 'stop' && worker) stop(worker, step.forMs);
+    if (step.kind === 'api stop') stopApi(step.forMs);
     if (step.kind === 'store fails') storeFaults.begin(step.forMs, step.probability);
     if (step.kind === 'engine fails') engineFaults.begin(step.forMs, step.probability);
   }

@@ -32,8 +32,8 @@ export function createReceivers(
   watch: {
     onSend(arrival: Arrival): void;
     onArrival(arrival: Arrival): void;
-    /** The sender gets a response. `status` is null if it fails. */
-    onResponse?(arrival: Arrival, status: number | null): void;
+    /** The receiver has responded to a sender that exists, or has failed. `aborted`: the sender does not wait any more. */
+    onResponse(arrival: Arrival, outcome: 'succeeded' | 'failed' | 'aborted'): void;
   },
 ) {
   const modes = new Map<string, ReceiverMode>();
@@ -81,9 +81,10 @@ export function createReceivers(
       const isLate = outcome.afterMs > request.timeoutMs;
       const afterMs = Math.min(outcome.afterMs, request.timeoutMs);
       clock.after(afterMs + random.between(1, NETWORK_MS), by, () => {
+        const isAborted = request.signal?.aborted === true;
         resolve(isLate ? { afterMs, failure: 'timeout' } : outcome);
-        const isHeard = !isLate && request.signal?.aborted !== true;
-        watch.onResponse?.(sent, 'status' in outcome && isHeard ? outcome.status : null);
+        const isSuccess = !isLate && 'status' in outcome && statusFailure(outcome.status) === null;
+        watch.onResponse(sent, isAborted ? 'aborted' : isSuccess ? 'succeeded' : 'failed');
       });
     };
     clock.after(random.between(1, NETWORK_MS), null, work);

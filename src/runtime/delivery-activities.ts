@@ -19,7 +19,8 @@ import { outgoingTraces } from './tracing.ts';
 const WORKSPACE_SHARE = 0.4;
 
 /**
- * Opens the dependencies of webhook deliveries and returns the activities that use them.
+ * Opens the dependencies of webhook deliveries and returns the activities that use them. Closing waits briefly for attempts in
+ * progress.
  * @throws if the certificates or the proxy of the configuration cannot be read, or PostgreSQL is unreachable
  */
 export async function openDeliveries(
@@ -38,7 +39,7 @@ export async function openDeliveries(
     notifications,
     onError: (error) => log.warn({ err: error }, 'deleting a relayed request failed; will retry later'),
   });
-  return createDeliveryActivities({
+  const deliveries = createDeliveryActivities({
     store: createDeliveryStore(database),
     control,
     engineTime,
@@ -62,6 +63,8 @@ export async function openDeliveries(
       );
     },
   });
+  closing.defer(() => deliveries.close());
+  return deliveries.activities;
 }
 
 /** Returns the function that opens secrets of webhooks. Its errors end the attempt; the log gives the key. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createDispatchActivities } from '../../src/activities/deliveries/dispatch.ts';
+import { createFirstAttempts } from '../../src/activities/deliveries/first-attempts.ts';
 import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
 import { markUnsent } from '../../src/database/webhooks/dispatch.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
@@ -55,10 +56,11 @@ describe('a delivery with an expired payload', function () {
     );
     const [first, second] = rows;
     assert.ok(first && second);
+    const store = createDeliveryStore(world.database);
+    const attempt = () => assert.fail('there is nothing to send');
     const { finishGroup } = createDispatchActivities({
-      store: createDeliveryStore(world.database),
-      control: world.control,
-      attempt: () => assert.fail('there is nothing to send'),
+      store,
+      firstAttempts: createFirstAttempts({ store, attempt, control: world.control }),
       webhookLoader: { loadForGroups: async () => new Map(), loadCurrent: () => assert.fail(), forget() {} },
       engineTime: async () => Date.now(),
     });

@@ -29,6 +29,7 @@ describe('the simulation', () => {
       '8422',
       'sends nothing again for a worker that was frozen before it sent the deliveries of its group',
     ],
+    ['deliveries', '130', 'gives the first attempts of a worker that stops the time to end'],
     ['runs', '716', 'continues a run that was paused after a lost workflow task had recorded its question'],
     [
       'runs',

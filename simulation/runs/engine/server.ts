@@ -28,6 +28,8 @@ export type WorkflowWorker = {
   take(task: WorkflowTask): void;
   /** Returns the answer to a query of an execution that has no workflow task in progress. */
   query(execution: Execution, name: string): Promise<unknown>;
+  /** Resolves when no workflow task is in progress. */
+  idle(): Promise<void>;
 };
 
 /** Time limit of a workflow task, in milliseconds. */

@@ -52,6 +52,12 @@ const HEARTBEAT_MS = 0.8 * WORKFLOW_TASK_MS;
 export function createWorkflowWorker(deps: Dependencies): WorkflowWorker {
   const { clock, worker, server, workflows, taskQueue, request, onBroken } = deps;
   const cache = new Map<string, Cached>();
+  /** Workflow tasks and local activities in progress. */
+  const inProgress = new Set<Promise<unknown>>();
+  function watch(work: Promise<unknown>): void {
+    inProgress.add(work);
+    void work.finally(() => inProgress.delete(work));
+  }
   const activityNames = new Set(Object.keys(worker.activities));
 
   async function take(task: WorkflowTask): Promise<void> {
@@ -210,14 +216,19 @@ export function createWorkflowWorker(deps: Dependencies): WorkflowWorker {
         return { kind: 'failed', error };
       }
     };
-    const end = await Promise.race([work(), late]);
+    const working = work();
+    watch(working);
+    const end = await Promise.race([working, late]);
     limit.cancel();
     return end;
   }
 
   return {
     process: worker.process,
-    take: (task) => void take(task),
+    take: (task) => watch(take(task)),
+    async idle() {
+      while (inProgress.size > 0) await Promise.all(inProgress);
+    },
     async query(execution, name) {
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
       const answer = async () => {

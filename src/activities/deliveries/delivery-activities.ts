@@ -4,6 +4,7 @@ import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import type { AttemptLimiter } from './attempt-limiter.ts';
 import { createAttempts, type AttemptDependencies, type EngineTime } from './attempts.ts';
 import { createDispatchActivities } from './dispatch.ts';
+import { createFirstAttempts } from './first-attempts.ts';
 import { createManualRetryActivities } from './manual-retries.ts';
 import type { PostDependencies } from './post.ts';
 import { createResultRecorder } from './result-recorder.ts';
@@ -23,7 +24,10 @@ export type DeliveryActivityDependencies = PostDependencies &
     onDisabled: (disabled: Disabled) => void;
   };
 
-/** Composes the activities of a delivery worker, which share one recorder. */
+/**
+ * Composes the activities of a delivery worker, which share one recorder. `close` waits briefly for attempts that outlive their
+ * activity.
+ */
 export function createDeliveryActivities(deps: DeliveryActivityDependencies) {
   const { store, control, engineTime, onError } = deps;
   const webhookLoader = createWebhookLoader(store);
@@ -44,9 +48,13 @@ export function createDeliveryActivities(deps: DeliveryActivityDependencies) {
     recorder,
     onError: (error, what, deliveryId) => onError(error, what, { delivery_id: deliveryId }),
   });
+  const firstAttempts = createFirstAttempts({ store, attempt, control });
   return {
-    ...createDispatchActivities({ store, webhookLoader, attempt, control, engineTime }),
-    ...createRetryActivities({ store, attempt, engineTime }),
-    ...createManualRetryActivities({ store, attempt, engineTime }),
+    activities: {
+      ...createDispatchActivities({ store, firstAttempts, webhookLoader, engineTime }),
+      ...createRetryActivities({ store, attempt, engineTime }),
+      ...createManualRetryActivities({ store, attempt, engineTime }),
+    },
+    close: firstAttempts.close,
   };
 }

@@ -1,11 +1,12 @@
 import { Context } from '@temporalio/activity';
+import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import type { PlannedDelivery } from '../../database/webhooks/dispatch.ts';
 import type { DispatchInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { allEnded } from './all-ended.ts';
 import { engineClock, type EngineTime } from './attempts.ts';
 import type { WebhookLoader } from './webhook-loader.ts';
-import { createFirstAttempts, type FirstAttemptDependencies } from './first-attempts.ts';
+import type { FirstAttempts } from './first-attempts.ts';
 import { createNewDeliveries } from './new-deliveries.ts';
 import { selectSendable } from './sendable-deliveries.ts';
 import { planDeliveries, postsOf } from './planned-deliveries.ts';
@@ -15,7 +16,9 @@ export type DispatchActivities = ReturnType<typeof createDispatchActivities>;
 /** The result of a dispatch. Results of previous versions have the ids of the unfinished deliveries. */
 export type DispatchResult = { isFinished: boolean } | { isFinished?: never; unfinished: string[] };
 
-export type DispatchDependencies = FirstAttemptDependencies & {
+export type DispatchDependencies = {
+  store: DeliveryStore;
+  firstAttempts: FirstAttempts;
   webhookLoader: WebhookLoader;
   engineTime: EngineTime;
 };
@@ -38,8 +41,7 @@ const LATE_MS = 5_000;
 
 /** Creates the activities that make first attempts, in groups of events. */
 export function createDispatchActivities(deps: DispatchDependencies) {
-  const { store, webhookLoader } = deps;
-  const firstAttempts = createFirstAttempts(deps);
+  const { store, firstAttempts, webhookLoader } = deps;
 
   return {
     /**
@@ -101,7 +103,8 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       const find = () =>
         ids ? store.findWaiting(ids) : store.findWaitingOfGroups(groupsOf(input), ownWorkflowId());
       const now = await engineClock(deps.engineTime);
-      await Promise.all(firstAttempts.among([...(await find())]).values());
+      const { cancelled } = Context.current();
+      await Promise.race([Promise.all(firstAttempts.among([...(await find())]).values()), cancelled]);
       for (;;) {
         const waiting = await find();
         const deliveries = await store.readDeliveriesToSend([...waiting]);

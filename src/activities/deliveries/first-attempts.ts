@@ -18,6 +18,11 @@ export type FirstAttemptDependencies = {
 const FRESH_MS = 100;
 /** Batching window for moves to the backlog, in milliseconds. */
 const BATCH_MS = 20;
+/** Time for attempts in flight at shutdown, in milliseconds. */
+const GRACE_MS = 5_000;
+
+/** The first attempts of a process. */
+export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
 
 /** Creates the first attempts of this process: it knows which are in flight, so that none is made twice at once. */
 export function createFirstAttempts({ store, attempt, control }: FirstAttemptDependencies) {
@@ -63,6 +68,17 @@ export function createFirstAttempts({ store, attempt, control }: FirstAttemptDep
           return sending ? [[id, sending] as const] : [];
         }),
       );
+    },
+
+    /**
+     * Waits briefly for the attempts in flight, which may outlive the activity that started them. Another process sends the
+     * others again.
+     */
+    async close(): Promise<void> {
+      const patience = new AbortController();
+      const grace = wait(GRACE_MS, undefined, { signal: patience.signal }).catch(() => {});
+      await Promise.race([Promise.allSettled(inFlight.values()), grace]);
+      patience.abort();
     },
   };
 }
