@@ -74,7 +74,7 @@ describe('a run that changes while the reconciler queries Temporal', () => {
     };
   }
 
-  it('is told of its pause again until Temporal accepts the signal, and then no more', async () => {
+  it('gets the signal of its pause again until Temporal accepts it, and then no more', async () => {
     const state = { kind: 'paused' as const, pausedAt: new Date(), by: 'temporal: ada', reason: null };
     const known = dependencies(state, 'stateOf');
     await recordPauses(known);
