@@ -51,12 +51,22 @@ describe('a run that changes while the reconciler queries Temporal', () => {
     assert.equal(outcome, 'recorded');
   }
 
-  /** Returns dependencies whose Temporal reports this state. The run changes during the call of `writes`. */
-  function dependencies(state: EngineState, writes: 'stateOf' | 'view'): Dependencies {
+  /**
+   * Returns dependencies whose Temporal reports this state. The run changes during the call of `writes`, or right before
+   * the reconciler writes.
+   */
+  function dependencies(state: EngineState, writes: 'stateOf' | 'view' | 'write'): Dependencies {
+    let isAsked = false;
+    const changeOnce = async () => {
+      if ((await findRun(database, id))?.last_seq === 1) await write('second', 'completed');
+    };
     const answering = async <Answer>(what: 'stateOf' | 'view', answer: Answer) => {
-      if (what === writes && (await findRun(database, id))?.last_seq === 1)
-        await write('second', 'completed');
+      isAsked = true;
+      if (what === writes) await changeOnce();
       return answer;
+    };
+    const beforeStatement = async () => {
+      if (isAsked && writes === 'write') await changeOnce();
     };
     const engine: Partial<RunInspector> = {
       pausedRuns: async () => [id],
@@ -66,7 +76,7 @@ describe('a run that changes while the reconciler queries Temporal', () => {
     const control: Partial<TaskControl> = { view: () => answering('view', null) };
     return {
       runsKeptDays: 180,
-      database,
+      database: interrupted(database, beforeStatement),
       engine: engine as RunInspector,
       control: control as TaskControl,
       clock: () => new Date(),
@@ -92,7 +102,7 @@ describe('a run that changes while the reconciler queries Temporal', () => {
 
   it('keeps its change when the reconciler pauses it', async () => {
     const state = { kind: 'paused' as const, pausedAt: new Date(), by: 'temporal: ada', reason: null };
-    await recordPauses(dependencies(state, 'stateOf'));
+    await recordPauses(dependencies(state, 'write'));
     const row = await findRun(database, id);
     assert.deepEqual([row?.state, row?.steps[0]?.summary], ['paused', 'Designed.']);
     assert.deepEqual(row?.output, { written: 'second' });
@@ -151,3 +161,17 @@ describe('a run that changes while the reconciler queries Temporal', () => {
     assert.deepEqual(row?.output, { written: 'second' });
   });
 });
+
+/** Returns a database that calls `before` before each prepared statement. */
+function interrupted(database: Database, before: () => Promise<void>): Database {
+  const connection = database.em.getConnection();
+  const getNativeClient = async () => {
+    await before();
+    return await connection.getNativeClient();
+  };
+  const em = Object.assign(Object.create(database.em) as Database['em'], {
+    getConnection: () => ({ getNativeClient }),
+    fork: () => database.em.fork(),
+  });
+  return Object.assign(Object.create(database) as Database, { em });
+}
