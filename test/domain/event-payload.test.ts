@@ -35,6 +35,13 @@ describe('the search words of an event', () => {
     );
   });
 
+  it('name the environment, version and status of a deployment', () => {
+    assert.equal(
+      searchWordsOf({ id: 'evt_3', event: 'deployment.completed' }, sampleData('deployment.completed')),
+      'evt_3 deployment.completed production 4.12.0 succeeded Ben Alvarez dep_205',
+    );
+  });
+
   it('contain the ids of objects with long titles', () => {
     const issue = { id: 'iss_1', key: 'SHOP-1', title: 'long '.repeat(1_000) };
     const words = searchWordsOf({ id: 'evt_1', event: 'issue.created' }, { issue });

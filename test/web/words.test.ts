@@ -153,10 +153,18 @@ describe('an entry of the audit log', () => {
     assert.equal(actionText({ ...entry, subject: ben }), 'added a member');
   });
 
+  it('has projects by their names', () => {
+    const entry = { subject_label: 'CI', detail: { name: 'CI', project_id: '0197' } };
+    assert.equal(
+      detailsOf(entry, () => 'Web shop'),
+      'project: Web shop',
+    );
+  });
+
   it('has times in the local time zone', () => {
     const since = '2026-01-31T10:00:00.000Z';
     const entry = { subject_label: 'Billing', detail: { count: 3, since } };
-    assert.equal(detailsOf(entry), `count: 3, since: ${formatLocal(since)}`);
+    assert.equal(detailsOf(entry, String), `count: 3, since: ${formatLocal(since)}`);
   });
 });
 

@@ -26,6 +26,8 @@ export function payloadText({ id, event, timestamp, workspace, data }: PayloadPa
 const MAX_SEARCH_WORDS_LENGTH = 1_000;
 /** Fields of an object that people search for and recognize it by. */
 const READABLE_FIELDS = ['key', 'title', 'name'] as const;
+/** A deployment has none of these. */
+const DEPLOYMENT_FIELDS = ['environment', 'version', 'status'] as const;
 
 /**
  * Returns the search words of an event: its id and kind, its main object, its actor, and last the ids of its objects. Logs
@@ -37,10 +39,8 @@ export function searchWordsOf(
 ): string {
   const { object } = ABOUT_EVENTS[event.event];
   const objects = [data[object], ...(object === 'issue' ? [] : [data['issue']])];
-  const readable = [
-    ...objects.flatMap((one) => textsOf(one, READABLE_FIELDS)),
-    ...textsOf(data['actor'], ['name']),
-  ];
+  const fields = object === 'deployment' ? DEPLOYMENT_FIELDS : READABLE_FIELDS;
+  const readable = [...objects.flatMap((one) => textsOf(one, fields)), ...textsOf(data['actor'], ['name'])];
   const start = `${event.id} ${event.event}`;
   const end = after(
     objects.flatMap((one) => textsOf(one, ['id'])),

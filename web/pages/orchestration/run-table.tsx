@@ -146,6 +146,9 @@ function SelectAll({ rows, ids, onChange }: NonNullable<Selection> & { rows: rea
         }}
         onChange={() => onChange(listed, !isAll)}
       />
+      <span className={classes['all']} aria-hidden>
+        Select all
+      </span>
     </label>
   );
 }
@@ -173,7 +176,10 @@ function Progress({ run }: { run: ListedRun }) {
         label={`Progress of ${run.title}`}
       />
       <span className={classes['quiet']}>
-        {progressText(run)} · <Elapsed since={run.started_at ?? run.created_at} />
+        {progressText(run)}{' '}
+        <span className="one-line">
+          · <Elapsed since={run.started_at ?? run.created_at} />
+        </span>
       </span>
     </>
   );

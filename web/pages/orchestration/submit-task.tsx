@@ -157,7 +157,7 @@ function SubmitForm({ onChanged, onDone }: FormProps) {
             {...form.getInputProps('project_id')}
           />
           <div>
-            <Input.Label labelElement="div" id="task-type" display="block">
+            <Input.Label labelElement="div" id="task-type">
               Type
             </Input.Label>
             <SegmentedControl

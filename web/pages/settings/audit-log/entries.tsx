@@ -1,5 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { useProjects } from '../../../api/projects.ts';
 import { DataTable } from '../../../components/data-table.tsx';
 import { TextLink } from '../../../components/text-link.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
@@ -10,6 +11,7 @@ const routeApi = getRouteApi('/signed-in/settings/audit-log');
 
 /** The table of audit log entries. */
 export function AuditEntries({ entries }: { entries: readonly AuditEntry[] }) {
+  const { nameOf } = useProjects();
   return (
     <DataTable label="Audit log" columns={['Time', 'Actor', 'Action', 'Target', 'Details']}>
       {entries.map((entry) => (
@@ -22,9 +24,9 @@ export function AuditEntries({ entries }: { entries: readonly AuditEntry[] }) {
           </td>
           <td className="one-line">{actionText(entry)}</td>
           <td>
-            <Subject entry={entry} />
+            <Subject entry={entry} projectName={nameOf} />
           </td>
-          <td className="prose">{detailsOf(entry)}</td>
+          <td className="prose">{detailsOf(entry, nameOf)}</td>
         </tr>
       ))}
     </DataTable>
@@ -42,7 +44,13 @@ function Actor({ entry: { actor, actor_label: label } }: { entry: AuditEntry }) 
 }
 
 /** The target of an action, with a link if it has a page. */
-function Subject({ entry }: { entry: AuditEntry }): ReactNode {
+function Subject({
+  entry,
+  projectName,
+}: {
+  entry: AuditEntry;
+  projectName: (id: string) => string;
+}): ReactNode {
   const name = subjectName(entry);
   const [kind, id = ''] = entry.subject.split(':');
   const { webhook_id: webhook } = entry.detail;
@@ -62,7 +70,9 @@ function Subject({ entry }: { entry: AuditEntry }): ReactNode {
     );
   }
   if (kind === 'key') return <TextLink to="/settings/api-keys">{name}</TextLink>;
-  if (kind === 'project') return <TextLink to="/settings/projects">{name}</TextLink>;
+  // The entry has no name if the project was not changed itself.
+  if (kind === 'project')
+    return <TextLink to="/settings/projects">{name === entry.subject ? projectName(id) : name}</TextLink>;
   if (kind === 'user' || kind === 'invitation') return <TextLink to="/settings/members">{name}</TextLink>;
   return kind === 'session' ? 'a session' : kind === 'workspace' ? 'this workspace' : name;
 }

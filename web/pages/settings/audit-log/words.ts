@@ -70,12 +70,19 @@ export function subjectName({
   return known ?? actorName(label);
 }
 
-/** Returns the other details: `role: admin, by: openid`. Omits what the name already shows. */
-export function detailsOf(entry: Pick<AuditEntry, 'subject_label' | 'detail'>): string {
+/** Returns the other details: `role: admin, by: openid`. Omits what the name already shows. Projects have their names. */
+export function detailsOf(
+  entry: Pick<AuditEntry, 'subject_label' | 'detail'>,
+  projectName: (id: string) => string,
+): string {
   const name = subjectName(entry);
   return Object.entries(entry.detail)
     .filter(([, value]) => value !== name && value !== null)
-    .map(([field, value]) => `${field.replaceAll('_', ' ')}: ${formatValue(value)}`)
+    .map(([field, value]) =>
+      field === 'project_id' && typeof value === 'string'
+        ? `project: ${projectName(value)}`
+        : `${field.replaceAll('_', ' ')}: ${formatValue(value)}`,
+    )
     .join(', ');
 }
 
