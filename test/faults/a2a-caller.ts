@@ -52,8 +52,8 @@ export function a2aCaller(
     try {
       yield* seenIn(client.resubscribeTask({ tenant: '', id }, options), after);
     } catch (error) {
-      const mayBeOver = following === 'subscribes' && (error as Error).name === 'UnsupportedOperationError';
-      if (!mayBeOver) throw error;
+      // The task is over, and the caller has all its updates.
+      if ((error as Error).name !== 'UnsupportedOperationError') throw error;
       yield seenOf(await client.getTask({ tenant: '', id }));
     }
   }
