@@ -55,7 +55,7 @@ export function createObserver({ clock, tables, slackMs, of, report }: Dependenc
   const accepted = new Map<string, number>();
   const firstSent = new Map<string, number>();
   const bodies = new Map<string, string>();
-  /** The attempts that are not recorded, and how many of each delivery have failed, or were interrupted by a process that stops. */
+  /** Attempts that are not recorded, and how many of each delivery have failed, or were interrupted by a process that stops. */
   const unrecorded = new Set<Arrival>();
   const failed = new Map<string, number>();
   const interrupted = new Map<string, number>();
