@@ -9,6 +9,8 @@ import { withHistory } from './webhook-history.ts';
 
 /** More than fit on the page. */
 const ROWS = 24;
+/** Rows of the first page of a list. */
+const PAGE_OF_LIST = 50;
 /** Positions are rounded to pixels. */
 const ROUNDING_PX = 1;
 const HEADER_PX = 52;
@@ -81,14 +83,31 @@ describe('a list beside its details', () => {
   });
 
   it('appears together with the checklist of a new workspace, which is above it', async () => {
+    for (let count = ROWS; count <= PAGE_OF_LIST; count += 1)
+      await insertRun(world.database, newRunRow(world.installation));
     const listed = page.waitForResponse(/\/api\/v1\/tasks\?/);
+    const pages: string[] = [];
+    page.on('request', (request) => {
+      if (/\/api\/v1\/tasks\?.*cursor=/.test(request.url())) pages.push(request.url());
+    });
+    const early: number[] = [];
     await page.route(/\/api\/v1\/keys/, async (route) => {
       await (await listed).finished();
+      for (let frame = 0; frame < 10; frame += 1) await page.evaluate('new Promise(requestAnimationFrame)');
+      early.push(pages.length);
       await route.continue();
     });
     await at.go('/orchestration');
     await page.locator('[data-run]').first().waitFor();
     assert.ok(await page.getByRole('heading', { name: 'Setup' }).isVisible());
+    assert.deepEqual(new Set(early), new Set([0]), 'its end does not appear before it, which would load the next page');
+  });
+
+  it('has the code of its details before they are opened', async () => {
+    const loaded = page.waitForResponse(/\/run-panel[^/]*\.js$/);
+    await at.go('/orchestration');
+    await loaded;
+    assert.equal(await page.getByRole('complementary', { name: 'Run' }).count(), 0);
   });
 
   it('stays where it is in the log of a webhook, and takes the focus back', async () => {

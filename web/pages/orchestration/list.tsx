@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core';
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
 import { useSession } from '../../api/session.ts';
 import { IconPlus } from '../../components/icons.tsx';
@@ -11,12 +11,10 @@ import { ListSkeleton } from '../../components/page-states.tsx';
 import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { RunFilters } from './filters.tsx';
 import { FirstSteps, useFirstSteps } from './first-steps.tsx';
+import { RunPanel, SubmitTask } from './parts.ts';
 import { refreshRunsQuery, runsQuery, type ListedRun } from './queries.ts';
 import { SelectableRuns } from './selectable-runs.tsx';
 import { filtersOf, hasFilters, withoutEmpty, type ListFilters, type RunListSearch } from './list-search.ts';
-
-const RunPanel = lazy(async () => ({ default: (await import('./run-panel.tsx')).RunPanel }));
-const SubmitTask = lazy(async () => ({ default: (await import('./submit-task.tsx')).SubmitTask }));
 
 const routeApi = getRouteApi('/signed-in/orchestration');
 
@@ -55,6 +53,12 @@ export function RunList() {
 
   // The checklist is above the list, and would move it.
   const isPreparing = steps.isLoading || (steps.done !== undefined && runs.isPending);
+  const isListed = !isPreparing && !runs.isPending;
+  useEffect(() => {
+    if (!isListed) return;
+    void RunPanel.preload?.();
+    if (maySubmit) void SubmitTask.preload?.();
+  }, [isListed, maySubmit]);
 
   return (
     <Page title="Orchestration" lead="All runs, updated every few seconds" actions={submit} wide>
@@ -68,7 +72,7 @@ export function RunList() {
           <RunFilters submitters={rows.map((run) => run.created_by)} />
         </>
       )}
-      {isPreparing || runs.isPending ? (
+      {!isListed ? (
         <ListSkeleton />
       ) : runs.isError && rows.length === 0 ? (
         <ErrorState
@@ -87,7 +91,7 @@ export function RunList() {
           empty={<NoRuns filters={filtersOf(search)} submit={submit} />}
         />
       )}
-      <LoadMore {...runs} />
+      {isListed ? <LoadMore {...runs} /> : null}
       <Suspense fallback={search.run === runAtStart ? <PanelSpace /> : null}>
         {search.run ? (
           <RunPanel

@@ -2,6 +2,7 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { prefetch, prefetchList } from '../../api/prefetch.ts';
 import { signedInRoute } from '../../shell/signed-in-route.ts';
 import { filtersOf, runListSearch } from './list-search.ts';
+import { RunPanel } from './parts.ts';
 import { runQuery, runsQuery } from './queries.ts';
 
 const listRoute = createRoute({
@@ -12,7 +13,9 @@ const listRoute = createRoute({
   loader({ context: { queryClient }, deps: { filters }, location }) {
     prefetchList(queryClient, runsQuery(filters));
     const { run } = runListSearch(location.search);
-    if (run !== undefined) prefetch(queryClient, runQuery(run));
+    if (run === undefined) return;
+    prefetch(queryClient, runQuery(run));
+    void RunPanel.preload?.();
   },
   component: lazyRouteComponent(() => import('./list.tsx'), 'RunList'),
 });
