@@ -100,7 +100,11 @@ describe('a list beside its details', () => {
     await at.go('/orchestration');
     await page.locator('[data-run]').first().waitFor();
     assert.ok(await page.getByRole('heading', { name: 'Setup' }).isVisible());
-    assert.deepEqual(new Set(early), new Set([0]), 'its end does not appear before it, which would load the next page');
+    assert.deepEqual(
+      new Set(early),
+      new Set([0]),
+      'its end does not appear before it, which would load the next page',
+    );
   });
 
   it('has the code of its details before they are opened', async () => {
