@@ -34,3 +34,11 @@ export function useNow(pace: 'slow' | 'quick' = 'slow'): number {
   const clock = pace === 'quick' ? quick : slow;
   return useSyncExternalStore(clock.subscribe, clock.read);
 }
+
+/**
+ * Returns the text of the time, updated every 5 seconds. A component renders only if its text has changed: a long list has
+ * thousands of them.
+ */
+export function useTextOfNow(textOf: (now: number) => string): string {
+  return useSyncExternalStore(slow.subscribe, () => textOf(slow.read()));
+}

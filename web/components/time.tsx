@@ -6,18 +6,20 @@ import {
   formatRelativeTime,
   formatTimeAhead,
 } from '../format/time.ts';
-import { useNow } from './now.ts';
+import { useNow, useTextOfNow } from './now.ts';
 
 /**
  * A relative time. The tooltip shows the exact local and UTC time. Only a time with `isAhead` is shown as one to come:
  * others can be later than the shown clock, which ticks every 5 seconds and may be behind that of the server.
  */
 export function RelativeTime({ at, isAhead = false }: { at: string; isAhead?: boolean }) {
-  const now = Math.max(useNow(), 0);
   const time = Date.parse(at);
+  const text = useTextOfNow((now) =>
+    isAhead ? formatTimeAhead(now, time) : formatRelativeTime(now, Math.min(time, now)),
+  );
   return (
     <time dateTime={at} title={formatExactTime(at)}>
-      {isAhead ? formatTimeAhead(now, time) : formatRelativeTime(now, Math.min(time, now))}
+      {text}
     </time>
   );
 }

@@ -2,8 +2,6 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-const days = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-
 /** Returns `812 ms`, `1.4 s`, `2 min 3 s`, `3 h 5 min`, `2 d 4 h`. */
 export function formatDuration(milliseconds: number): string {
   const ms = Math.max(0, milliseconds);
@@ -27,12 +25,18 @@ export function formatRelativeTime(now: number, at: number): string {
   if (size < MINUTE) return formatDistance(delta, 1_000, 's');
   if (size < HOUR) return formatDistance(delta, MINUTE, 'min');
   if (size < DAY) return formatDistance(delta, HOUR, 'h');
-  return days.format(Math.trunc(delta / DAY), 'day');
+  return formatDays(delta);
 }
 
 /** Returns a moment to come relative to `now`; `now` if it has passed, since what is late is still to come. */
 export function formatTimeAhead(now: number, at: number): string {
   return at <= now ? 'now' : formatRelativeTime(now, at);
+}
+
+function formatDays(delta: number): string {
+  const count = Math.trunc(Math.abs(delta) / DAY);
+  if (count === 1) return delta < 0 ? 'yesterday' : 'tomorrow';
+  return delta < 0 ? `${count} days ago` : `in ${count} days`;
 }
 
 function formatDistance(delta: number, size: number, unit: string): string {
