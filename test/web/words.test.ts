@@ -56,6 +56,10 @@ describe('a time on a screen', () => {
     assert.equal(at(7 * SECOND), 'in 7 s');
     assert.equal(at(-3 * MINUTE), '3 min ago');
     assert.equal(at(2 * HOUR), 'in 2 h');
+    assert.deepEqual(
+      [-72, -47, -24, 24, 48].map((hours) => at(hours * HOUR)),
+      ['3 days ago', 'yesterday', 'yesterday', 'tomorrow', 'in 2 days'],
+    );
     assert.equal(formatTimeAhead(now, now + 2 * HOUR), 'in 2 h');
     assert.equal(formatTimeAhead(now, now - 3 * MINUTE), 'now', 'a retry that is late is still to come');
     assert.equal(formatUtc('2026-01-31T12:00:00.007Z'), '2026-01-31 12:00:00.007 UTC');
