@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { inCheckout } from '../../dev/common/paths.ts';
 import { createAddressGuard, createAddressSet, judgeUrlHost } from '../../src/outbound/address-guard.ts';
-import { requestHeaders, spelledHeaders } from '../../src/outbound/attempt-record.ts';
 import { OutboundFailure } from '../../src/outbound/failure.ts';
 import { embeddedIPv4, parseAddress } from '../../src/outbound/ip-address.ts';
-import { pushHeaders } from '../../src/outbound/push-request.ts';
 import { allowedAddresses, shareLookups } from '../../src/outbound/resolve.ts';
 import {
   loggedHeaders,
@@ -45,31 +41,6 @@ const signed = (change: Partial<Signing>) =>
     { ...UNSIGNED, secret: 's3cret', includeSecretHeader: false, standardWebhooks: false, ...change },
     NOW,
   );
-
-describe('the names of headers', () => {
-  /** Returns the names in the first table of headers in a document. */
-  const documented = (...path: string[]): string[] => {
-    const [, table = ''] =
-      /\n\| header \|.*\n\|[-|]+\n((?:\|.*\n)+)/.exec(readFileSync(inCheckout('docs', ...path), 'utf8')) ??
-      [];
-    return table.split('\n').flatMap((row) => row.split('|')[1]?.match(/[\w-]+/g) ?? []);
-  };
-  const sent = (headers: Record<string, string>) =>
-    Object.keys(spelledHeaders(requestHeaders({ ...headers, traceparent: '00-1-2-01' })));
-  const always = ['Accept', 'Accept-Encoding', 'User-Agent', 'traceparent'];
-
-  it('of deliveries are spelled as in the documentation', () => {
-    const all = signed({ previousSecret: 'old', includeSecretHeader: true, standardWebhooks: true });
-    const names = [...documented('receiving.md'), 'Accept', 'Accept-Encoding'];
-    assert.deepEqual(sent(all).toSorted(), names.toSorted());
-  });
-
-  it('of push notifications are spelled as in the documentation', () => {
-    const about = { delivery: 'd', event: 'task.completed', at: 'now' };
-    const all = pushHeaders(about, BODY, { token: 't', authorization: 'Bearer a' });
-    assert.deepEqual(sent(all).toSorted(), [...documented('a2a.md'), ...always].toSorted());
-  });
-});
 
 describe('the headers of a delivery', () => {
   const own = { ...PLAIN, 'x-service-signature': `sha256=${hmac('s3cret', BODY, 'hex')}` };
