@@ -34,15 +34,27 @@ const CLOSE_CODES: Partial<Record<ChannelCode, number>> = {
   slow_reader: 1013,
 };
 
+/** Calls a function at each heartbeat until the returned function is called. */
+export type Heartbeats = (beat: () => void) => () => void;
+
+function everyInterval(beat: () => void): () => void {
+  const interval = setInterval(beat, HEARTBEAT_MS).unref();
+  return () => clearInterval(interval);
+}
+
 /** `closeTimeoutMs`: how long a client may take to read the reason of a close. */
-export function createPlainTransport(clients: Clients, closeTimeoutMs = CLOSE_TIMEOUT_MS): PlainTransport {
+export function createPlainTransport(
+  clients: Clients,
+  closeTimeoutMs = CLOSE_TIMEOUT_MS,
+  heartbeats: Heartbeats = everyInterval,
+): PlainTransport {
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_CHANNEL_MESSAGE_BYTES,
     perMessageDeflate: false,
   });
   const quiet = new WeakSet<WebSocket>();
-  const heartbeat = setInterval(() => {
+  const stopHeartbeats = heartbeats(() => {
     for (const socket of server.clients) {
       if (quiet.has(socket)) socket.terminate();
       else {
@@ -50,7 +62,7 @@ export function createPlainTransport(clients: Clients, closeTimeoutMs = CLOSE_TI
         socket.ping();
       }
     }
-  }, HEARTBEAT_MS).unref();
+  });
 
   return {
     async handleUpgrade(request, socket, head) {
@@ -81,7 +93,7 @@ export function createPlainTransport(clients: Clients, closeTimeoutMs = CLOSE_TI
       });
     },
     async close() {
-      clearInterval(heartbeat);
+      stopHeartbeats();
       for (const socket of server.clients) setTimeout(() => socket.terminate(), closeTimeoutMs).unref();
       await new Promise((resolve) => server.close(resolve));
     },

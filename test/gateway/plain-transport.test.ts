@@ -3,13 +3,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough, type Duplex } from 'node:stream';
-import { mock } from 'node:test';
 import { WebSocket } from 'ws';
 import type { Clients } from '../../src/gateway/clients.ts';
 import { createPlainTransport } from '../../src/gateway/plain.ts';
 import { admitted } from './admitted.ts';
 
-const HEARTBEAT_MS = 25_000;
 /** The first byte of a WebSocket frame with the answer to a ping (RFC 6455, section 5.2). */
 const PONG = 0x8a;
 
@@ -32,10 +30,13 @@ describe('a connection over a plain WebSocket', () => {
     const server = createServer();
     const sockets: Duplex[] = [];
     let transport: ReturnType<typeof createPlainTransport>;
+    let beat = (): void => assert.fail('nothing to do');
     before(async () => {
       const clients = { admit: async () => admitted(), enter: () => ({}), leave: () => {} };
-      mock.timers.enable({ apis: ['setInterval'] });
-      transport = createPlainTransport(clients as unknown as Clients);
+      transport = createPlainTransport(clients as unknown as Clients, undefined, (act) => {
+        beat = act;
+        return () => {};
+      });
       server.on('upgrade', (request, socket, head) => {
         sockets.push(socket);
         void transport.handleUpgrade(request, socket, head);
@@ -44,7 +45,6 @@ describe('a connection over a plain WebSocket', () => {
     });
     after(async () => {
       await transport.close();
-      mock.timers.reset();
       server.close();
     });
 
@@ -58,9 +58,9 @@ describe('a connection over a plain WebSocket', () => {
 
     it('stays open while it answers pings', async () => {
       const { client, socket } = await connect({ autoPong: true });
-      for (let beat = 0; beat < 3; beat += 1) {
+      for (let count = 0; count < 3; count += 1) {
         const answered = once(socket, 'data');
-        mock.timers.tick(HEARTBEAT_MS);
+        beat();
         const [frame] = (await answered) as [Buffer];
         assert.equal(frame[0], PONG);
         await new Promise((resolve) => setImmediate(resolve));
@@ -72,10 +72,10 @@ describe('a connection over a plain WebSocket', () => {
     it('is closed if it does not answer a ping before the next one', async () => {
       const { client } = await connect({ autoPong: false });
       const pinged = once(client, 'ping');
-      mock.timers.tick(HEARTBEAT_MS);
+      beat();
       await pinged;
       const closed = once(client, 'close');
-      mock.timers.tick(HEARTBEAT_MS);
+      beat();
       await closed;
     });
   });
