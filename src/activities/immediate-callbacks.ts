@@ -1,6 +1,7 @@
 import { findPendingCallback } from '../database/tasks/callbacks.ts';
 import type { Database } from '../database/database.ts';
 import type { CallbackAttempt } from './callback-attempt.ts';
+import { within } from './within.ts';
 
 /** First attempts of callbacks, made by the process that writes the end of the run. */
 export type ImmediateCallbacks = {
@@ -62,7 +63,7 @@ export function createImmediateCallbacks({
       const calling = first(executionId);
       underWay.add(calling);
       void calling.finally(() => underWay.delete(calling));
-      return await within(briefMs, calling);
+      return (await within(briefMs, calling)) === true;
     },
     async close() {
       const grace = setTimeout(() => stopping.abort(), graceMs);
@@ -70,16 +71,4 @@ export function createImmediateCallbacks({
       clearTimeout(grace);
     },
   };
-}
-
-async function within(ms: number, calling: Promise<boolean>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const moment = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  try {
-    return await Promise.race([calling, moment]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
+import { within } from '../within.ts';
 import type { Attempt } from './attempts.ts';
 import type { NewDeliveries } from './new-deliveries.ts';
 import type { Post } from './post.ts';
@@ -75,10 +76,7 @@ export function createFirstAttempts({ store, attempt, control }: FirstAttemptDep
      * others again.
      */
     async close(): Promise<void> {
-      const patience = new AbortController();
-      const grace = wait(GRACE_MS, undefined, { signal: patience.signal }).catch(() => {});
-      await Promise.race([Promise.allSettled(inFlight.values()), grace]);
-      patience.abort();
+      await within(GRACE_MS, Promise.allSettled(inFlight.values()));
     },
   };
 }

@@ -7,6 +7,7 @@ import { ShownOnce } from '../../components/shown-once.tsx';
 import { errorMessage } from '../../components/states.tsx';
 import { doForAll, type BulkAction, type BulkResult } from './bulk.ts';
 import { invalidateRuns, type ListedRun } from './queries.ts';
+import { ShowNewRuns } from './show-new-runs.tsx';
 import { plural } from './words.ts';
 import { Dialog } from '../../components/dialog.tsx';
 
@@ -129,16 +130,7 @@ function Results({ action, results, onClose, onShowNew }: ResultsProps) {
           <Button variant="default" onClick={onClose}>
             Close
           </Button>
-          {action === 'rerun' && count > 0 ? (
-            <Button
-              onClick={() => {
-                onClose();
-                onShowNew();
-              }}
-            >
-              Show new runs
-            </Button>
-          ) : null}
+          {action === 'rerun' && count > 0 ? <ShowNewRuns onClose={onClose} onShowNew={onShowNew} /> : null}
         </Group>
       </Stack>
     </Dialog>

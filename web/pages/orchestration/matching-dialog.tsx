@@ -8,6 +8,7 @@ import { createRequestKeys } from '../../forms/request-key.ts';
 import type { BulkAction } from './bulk.ts';
 import { parametersOf, type ListFilters } from './list-search.ts';
 import { invalidateRuns } from './queries.ts';
+import { ShowNewRuns } from './show-new-runs.tsx';
 import { plural } from './words.ts';
 import { Dialog } from '../../components/dialog.tsx';
 
@@ -53,14 +54,7 @@ export function MatchingDialog({ filters, onClose, onShowNew }: MatchingProps) {
             Close
           </Button>
           {bulk.data && bulk.variables === 'rerun' ? (
-            <Button
-              onClick={() => {
-                onClose();
-                onShowNew();
-              }}
-            >
-              Show new runs
-            </Button>
+            <ShowNewRuns onClose={onClose} onShowNew={onShowNew} />
           ) : null}
           {bulk.data || !counts.data ? null : (
             <Actions
