@@ -6,14 +6,16 @@ import type { ServicesForTests } from './services.ts';
 export type ToLane = { file: string } | { end: true };
 /** A message from a lane: that it is ready, or the outcome of its file. */
 export type FromLane = { ready: true } | Outcome;
+/** A failed test by its full title, or what else went wrong; `reason` is the message of its error, shortened. */
+export type Failure = { title: string; reason?: string };
 /**
- * The outcome of a test file: counts, the titles of failed tests, and the time spent in hooks in milliseconds. `isStuck`: the
+ * The outcome of a test file: counts, the failures, and the time spent in hooks in milliseconds. `isStuck`: the
  * process could not close its shared resources, and ends.
  */
 export type Outcome = {
   passed: number;
   skipped: number;
-  failed: string[];
+  failed: Failure[];
   /** Conditions that became true late, or never, each with what Temporal waited for at that time. */
   longWaits: string[];
   setUpMs: number;

@@ -123,7 +123,13 @@ class Run {
 }
 
 function brokenOutcome(file: string, how: string): Outcome {
-  return { passed: 0, skipped: 0, longWaits: [], setUpMs: 0, failed: [`${file} ended its process (${how})`] };
+  return {
+    passed: 0,
+    skipped: 0,
+    longWaits: [],
+    setUpMs: 0,
+    failed: [{ title: `${file} ended its process (${how})` }],
+  };
 }
 
 /** Returns the files in descending order of their earlier durations, so that no lane has a long file at the end. */

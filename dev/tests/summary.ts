@@ -1,5 +1,5 @@
 import { inSeconds } from '../common/progress.ts';
-import type { Outcome } from './lane-process.ts';
+import type { Failure, Outcome } from './lane-process.ts';
 
 /** The result of one test file; `ms` is the time that it took. */
 export type FileResult = Outcome & { file: string; ms: number };
@@ -20,8 +20,8 @@ export function printSummary(
   }: { problems: readonly string[]; notRun: readonly string[]; elapsedMs: number },
 ): boolean {
   if (results.length > 1) console.log(slowestFiles(results));
-  const failed = [...results.flatMap((result) => result.failed), ...problems];
-  if (failed.length > 0) console.log(`\nFailed:\n${failed.map((title) => `  ✗ ${title}`).join('\n')}`);
+  const failed = [...results.flatMap((result) => result.failed), ...problems.map((title) => ({ title }))];
+  if (failed.length > 0) console.log(`\nFailed:\n${failed.map(described).join('\n')}`);
   const sum = (member: 'passed' | 'skipped') => results.reduce((total, result) => total + result[member], 0);
   const skipped = sum('skipped');
   const files = `${results.length} ${results.length === 1 ? 'file' : 'files'}`;
@@ -29,6 +29,11 @@ export function printSummary(
   console.log(`\n${files} in ${(elapsedMs / 60_000).toFixed(1)} min${others}`);
   console.log(`${sum('passed')} passed, ${failed.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   return failed.length === 0;
+}
+
+function described({ title, reason = '' }: Failure): string {
+  const lines = reason.split('\n').filter((line) => line.trim() !== '');
+  return [`  ✗ ${title}`, ...lines.map((line) => `      ${line}`)].join('\n');
 }
 
 function slowestFiles(results: readonly FileResult[]): string {

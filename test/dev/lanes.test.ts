@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startLaneProcess } from '../../dev/tests/lane-process.ts';
+import { type Failure, startLaneProcess } from '../../dev/tests/lane-process.ts';
 import type { ServicesForTests } from '../../dev/tests/services.ts';
 
 const SHARED = join(import.meta.dirname, '../support/shared.ts');
@@ -27,6 +27,8 @@ const FILES = {
   it('fails', () => { throw new Error('on purpose'); });`,
 };
 
+const titlesOf = (failures: readonly Failure[]) => failures.map(({ title }) => title);
+
 describe('a lane of tests', () => {
   let folder: string;
   const lane = (options: { grep?: string } = {}) =>
@@ -49,7 +51,8 @@ describe('a lane of tests', () => {
     const result = await one.run(file('mixed'));
     assert.ok('outcome' in result);
     const { passed, skipped, failed } = result.outcome;
-    assert.deepEqual({ passed, skipped, failed }, { passed: 1, skipped: 1, failed: ['numbers › divide'] });
+    assert.deepEqual([passed, skipped, titlesOf(failed)], [1, 1, ['numbers › divide']]);
+    assert.match(failed[0]?.reason ?? '', /^by zero\nat .*mixed\.ts:3/);
     assert.match(result.output, /by zero/);
     assert.deepEqual(await one.close(), { how: 'code 0', output: '' });
   });
@@ -66,7 +69,7 @@ describe('a lane of tests', () => {
     const one = await lane();
     const result = await one.run(file('broken'));
     assert.ok('outcome' in result);
-    assert.deepEqual(result.outcome.failed, [`${file('broken')} could not be loaded`]);
+    assert.deepEqual(titlesOf(result.outcome.failed), [`${file('broken')} could not be loaded`]);
     assert.match(result.output, /no such module/);
     assert.ok('outcome' in (await one.run(file('mixed'))));
     await one.close();
@@ -94,7 +97,7 @@ describe('a lane of tests', () => {
     assert.ok('outcome' in result);
     const { passed, failed, isStuck } = result.outcome;
     assert.deepEqual([passed, isStuck], [1, true]);
-    assert.deepEqual(failed, ['fails', `${file('stuck')} did not close its shared resources`]);
+    assert.deepEqual(titlesOf(failed), ['fails', `${file('stuck')} did not close its shared resources`]);
     assert.equal((await one.close()).how, 'code 1');
   });
 

@@ -1,7 +1,7 @@
 import { resolve as resolvePath } from 'node:path';
 import Mocha from 'mocha';
 import { checkout } from '../../dev/common/paths.ts';
-import type { FromLane, Outcome, ToLane } from '../../dev/tests/lane-process.ts';
+import type { Failure, FromLane, Outcome, ToLane } from '../../dev/tests/lane-process.ts';
 import { takeLongWaits } from './eventually.ts';
 import { printOpenWorkflows } from './open-workflows.ts';
 import { closeShared } from './shared.ts';
@@ -21,6 +21,9 @@ const OPTIONS = {
   color: process.env['FORCE_COLOR'] === '1',
   ...(grep === undefined ? {} : { grep }),
 };
+/** How much of an error's message a summary repeats. */
+const REASON_LINES = 8;
+const REASON_WIDTH = 200;
 /** Time limit for closing the shared resources, as a multiple of the limit for leaks. */
 const CLOSE_LIMITS = 4;
 /** The resources that each file has left open, for the message of a leak. */
@@ -45,14 +48,21 @@ async function runFile(file: string): Promise<Outcome> {
     await mocha.loadFilesAsync();
   } catch (error) {
     console.error(error);
-    return { passed: 0, skipped: 0, longWaits: [], setUpMs: 0, failed: [`${file} could not be loaded`] };
+    return {
+      passed: 0,
+      skipped: 0,
+      longWaits: [],
+      setUpMs: 0,
+      failed: [{ title: `${file} could not be loaded` }],
+    };
   }
   const outcome = await outcomeOf(mocha);
   // A failed test may have left a shared service in any state: the next file gets a new one.
   const isStuck = outcome.failed.length > 0 && !(await closesShared());
   leftOpen.set(file, newIn(openResources(), before));
   if (!isStuck) return outcome;
-  return { ...outcome, failed: [...outcome.failed, `${file} did not close its shared resources`], isStuck };
+  const stuck = { title: `${file} did not close its shared resources` };
+  return { ...outcome, failed: [...outcome.failed, stuck], isStuck };
 }
 
 function report(outcome: Outcome): void {
@@ -69,14 +79,14 @@ async function closesShared(): Promise<boolean> {
 }
 
 async function outcomeOf(mocha: Mocha): Promise<Outcome> {
-  const failed: string[] = [];
+  const failed: Failure[] = [];
   const notes: Promise<void>[] = [];
   let setUpMs = 0;
   let hookBegan = 0;
   const runner = await new Promise<Mocha.Runner>((resolve) => {
     const running = mocha.run(() => resolve(running));
-    running.on('fail', (test) => {
-      failed.push(test.titlePath().join(' › '));
+    running.on('fail', (test, error: Error) => {
+      failed.push({ title: test.titlePath().join(' › '), reason: reasonOf(error) });
       notes.push(printOpenWorkflows().then((open) => console.error(open)));
     });
     running.on('hook', () => (hookBegan = performance.now()));
@@ -87,6 +97,13 @@ async function outcomeOf(mocha: Mocha): Promise<Outcome> {
   runner.dispose();
   mocha.dispose();
   return { passed, skipped, failed, longWaits: await takeLongWaits(), setUpMs: Math.round(setUpMs) };
+}
+
+/** Returns the message of an error, shortened, and the line of this project that threw it. */
+function reasonOf({ message, stack = '' }: Error): string {
+  const place = stack.split('\n').find((line) => /^ *at /.test(line) && !/node_modules|node:/.test(line));
+  const lines = message.split('\n', REASON_LINES).map((line) => line.slice(0, REASON_WIDTH));
+  return [...lines, ...(place === undefined ? [] : [place.trim()])].join('\n');
 }
 
 async function end(): Promise<void> {
