@@ -4,11 +4,11 @@
  * them.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { removeUnread } from './remove-unread.mjs';
 
 const checkout = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const installed = join(checkout, 'node_modules', '.package-lock.json');
@@ -180,7 +180,11 @@ async function install(what) {
   process.once('SIGINT', stop).once('SIGTERM', stop);
   const code = await new Promise((done) => npm.once('close', done).once('error', () => done(1)));
   process.off('SIGINT', stop).off('SIGTERM', stop);
-  if (code === 0 && word === 'start') await precompile();
+  if (code === 0) {
+    const compiling = word === 'start' ? precompile() : null;
+    tryTo(() => removeUnread(join(checkout, 'node_modules')));
+    await compiling;
+  }
   if (ticking !== null) clearInterval(ticking);
   if (live) process.stdout.write('\r\x1b[K');
   if (code !== 0) {
@@ -189,7 +193,6 @@ async function install(what) {
     console.error(output.trim());
     giveUp(sayWhy(output));
   }
-  tryTo(removeOtherBuilds);
   tryTo(() => rmSync(incomplete, { force: true }));
   console.log(`  ✓ ${title.padEnd(22)} ${seconds()}`);
 }
@@ -199,19 +202,6 @@ async function precompile() {
   const program = join(checkout, 'dev', 'launcher', 'precompile.ts');
   const node = spawn(modernNode(), [program], { cwd: checkout, stdio: 'ignore', env: environment() });
   await new Promise((done) => node.once('close', done).once('error', done));
-}
-
-/**
- * Removes the builds of Temporal's core for other platforms. They are 120 MB. npm cannot leave them out, because one package
- * contains them all.
- */
-function removeOtherBuilds() {
-  const bridge = join(checkout, 'node_modules', '@temporalio', 'core-bridge');
-  const { getPrebuiltTargetName } = createRequire(import.meta.url)(join(bridge, 'common.js'));
-  const own = getPrebuiltTargetName();
-  for (const name of readdirSync(join(bridge, 'releases'))) {
-    if (name !== own) rmSync(join(bridge, 'releases', name), { recursive: true });
-  }
 }
 
 function tryTo(work) {
