@@ -13,10 +13,13 @@ const CLOCK_TICKS_PER_SECOND = 100;
 /** Returns the size of a folder. Links are not followed. */
 export function sizeOfFolder(folder: string): FolderSize {
   const size = { bytes: 0, files: 0 };
-  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
-    if (entry.isDirectory()) continue;
-    size.files += 1;
-    size.bytes += lstatSync(join(entry.parentPath, entry.name)).size;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    const { bytes, files } = entry.isDirectory()
+      ? sizeOfFolder(path)
+      : { bytes: lstatSync(path).size, files: 1 };
+    size.bytes += bytes;
+    size.files += files;
   }
   return size;
 }
