@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
 import { verify } from '@octokit/webhooks-methods';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
@@ -148,15 +147,6 @@ describe('a first attempt', function () {
   });
 
   it('starts in the order of the events', async () => {
-    // Ten attempts run at once. The receiver responds when all ten have arrived.
-    let waiting: ServerResponse[] = [];
-    receiver.answering((_request, response) => {
-      waiting.push(response);
-      if (waiting.length < CONCURRENT_ATTEMPTS) return undefined;
-      for (const waitingResponse of waiting) waitingResponse.writeHead(204).end();
-      waiting = [];
-      return undefined;
-    });
     const webhookId = await world.webhook({ url: receiver.url });
     const bodies = await world.publish(Array.from({ length: 100 }, () => ({})));
     await settled(webhookId, 100);
@@ -166,14 +156,10 @@ describe('a first attempt', function () {
       rows.map(({ id }) => id).toSorted(),
       'the log, sorted by id, has the order of the events',
     );
-    const positions = receiver.requests.map(({ body }) => bodies.indexOf(body.toString()));
-    for (let from = 0; from < 100; from += CONCURRENT_ATTEMPTS) {
-      const ten = positions.slice(from, from + CONCURRENT_ATTEMPTS).toSorted((a, b) => a - b);
-      assert.deepEqual(
-        ten,
-        Array.from({ length: CONCURRENT_ATTEMPTS }, (_, index) => from + index),
-      );
-    }
+    // The attempts in flight can overtake each other, but none of the later ones.
+    const places = receiver.requests.map(({ body }) => bodies.indexOf(body.toString()));
+    const overtaken = places.filter((place, index) => Math.abs(place - index) >= CONCURRENT_ATTEMPTS);
+    assert.deepEqual(overtaken, [], places.join(' '));
   });
 
   it('to a hanging receiver does not delay others, and the excess moves to the backlog', async () => {
