@@ -17,18 +17,20 @@ describe('the clients of the live channel', () => {
         return () => {};
       },
     } as unknown as Notifications;
+    const state = { connections: 0 };
     const metrics = {
-      connected: () => {},
+      connected: (by: number) => void (state.connections += by),
       dropped: (code: string) => void dropped.push(code),
     } as unknown as MetricsRecorder;
     const deps = { clock: () => new Date(), log: pino({ level: 'silent' }) } as unknown as ClientDependencies;
     const clients = createClients(deps, { notifications, metrics, recheckMs: 5 });
-    const enter = () =>
+    const enter = (admission = admitted()) =>
       clients.enter(
         { id: 'one', send: () => {}, pendingBytes: () => 0, onceDrained: () => {}, close: () => {} },
-        admitted(),
+        admission,
       );
-    return { clients, enter, dropped, announce: () => announce('', null) };
+    const announceOne = (id: string, rest: string | null): void => announce(id, rest);
+    return { clients, state, enter, dropped, announceOne, announce: () => announce('', null) };
   }
 
   it('are checked again after a check has failed, until it succeeds', async () => {
@@ -51,6 +53,40 @@ describe('the clients of the live channel', () => {
     assert.deepEqual([dropped, checks.slice(0, 3)], [['token_invalid'], ['one', 'one', 'one']]);
     for (const client of [one, other]) clients.leave(client);
     clients.closeAll('server_stopping');
+  });
+
+  it('are checked only if their own credential has changed, or any may have', () => {
+    const { clients, enter, announceOne } = setUp();
+    const checked: string[] = [];
+    const entered = ['one', 'other'].map((id) => {
+      const { claims, ...admission } = admitted();
+      const own = { origin: 'own', subject: `key:${id}`, workspaceId: 'w', sessionId: `of ${id}` } as const;
+      const client = enter({ ...admission, claims: { ...claims, ...own } });
+      client.recheck = async () => {
+        checked.push(id);
+        return admission.holder;
+      };
+      return client;
+    });
+    announceOne('other', '');
+    announceOne('of one', '');
+    announceOne('unknown', '');
+    assert.deepEqual(checked.splice(0), ['other', 'one']);
+    announceOne('', null);
+    assert.deepEqual(checked, ['one']);
+    for (const client of entered) clients.leave(client);
+    clients.closeAll('server_stopping');
+  });
+
+  it('are counted until they leave, and leave once', () => {
+    const { clients, state, enter } = setUp();
+    let released = 0;
+    const client = enter(admitted(() => void (released += 1)));
+    const other = enter();
+    clients.leave(client);
+    clients.leave(client);
+    assert.deepEqual([state.connections, released], [1, 1]);
+    clients.leave(other);
   });
 
   it('are not counted as slow readers after they have left', () => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough, type Duplex } from 'node:stream';
+import { mock } from 'node:test';
 import { WebSocket } from 'ws';
 import type { Clients } from '../../src/gateway/clients.ts';
 import { createPlainTransport } from '../../src/gateway/plain.ts';
@@ -78,5 +79,26 @@ describe('a connection over a plain WebSocket', () => {
       beat();
       await closed;
     });
+  });
+
+  it('is pinged every 25 s', async () => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    const server = createServer();
+    const clients = { admit: async () => admitted(), enter: () => ({}), leave: () => {} };
+    const transport = createPlainTransport(clients as unknown as Clients);
+    try {
+      server.on('upgrade', (...args) => void transport.handleUpgrade(...args));
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      await once(client, 'open');
+      const pinged = once(client, 'ping');
+      mock.timers.tick(25_000);
+      await pinged;
+      client.terminate();
+    } finally {
+      await transport.close();
+      mock.timers.reset();
+      server.close();
+    }
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { pino } from 'pino';
 import type { Notifications } from '../../src/database/common/notifications.ts';
 import { CHANNEL_PENDING_BYTES } from '../../src/domain/common/limits.ts';
@@ -34,24 +35,39 @@ function createClient({ isSlow }: { isSlow: boolean }) {
 describe('the feeds that a gateway follows', () => {
   const fresh = useInstallation();
 
-  it('are not sent to a client that left while it did not receive, and then reads on', async () => {
-    const { database, installation } = fresh;
-    let notify = (): void => assert.fail('nobody listens');
+  // Without its sweep, only notifications and reads cause reads.
+  beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }));
+  afterEach(() => mock.timers.reset());
+
+  /** Follows feeds of a new database. `notify` reports that a run has new events. */
+  function setUp(options: { stallMs?: number } = {}) {
+    const listeners = new Map<string, () => void>();
     const notifications = {
-      subscribe(_channel: string, _id: string, listener: () => void) {
-        notify = listener;
-        return () => {};
+      subscribe(_channel: string, id: string, listener: () => void) {
+        listeners.set(id, listener);
+        return () => void listeners.delete(id);
       },
     } as unknown as Notifications;
-    const metrics = createMetricsRecorder(() => new Date());
-    const feeds = createRunFeeds({ database, notifications, metrics, log: pino({ level: 'silent' }) });
+    const feeds = createRunFeeds({
+      database: fresh.database,
+      notifications,
+      metrics: createMetricsRecorder(() => new Date()),
+      log: pino({ level: 'silent' }),
+      ...options,
+    });
+    return { feeds, listeners, notify: (run: string) => listeners.get(run)?.() };
+  }
+
+  it('are not sent to a client that left while it did not receive, and then reads on', async () => {
+    const { database, installation } = fresh;
+    const { feeds, notify } = setUp();
     const run = await quietRun(database, installation);
     const [slow, quick] = [createClient({ isSlow: true }), createClient({ isSlow: false })];
     let written = 0;
     const write = async (count: number) => {
       await writeEvents(database, run, { count, bytes: 1 });
       written += count;
-      notify();
+      notify(run);
       await eventually('the quick client has all events', () => quick.received.length === written);
     };
     try {
@@ -66,5 +82,77 @@ describe('the feeds that a gateway follows', () => {
     } finally {
       feeds.close();
     }
+  });
+
+  it('are sent in full to clients at different events, without further notifications', async () => {
+    const { database, installation } = fresh;
+    const { feeds } = setUp();
+    const run = await quietRun(database, installation);
+    await writeEvents(database, run, { count: 450, bytes: 1 });
+    try {
+      for (const after of [0, 30, 400]) {
+        const client = createClient({ isSlow: false });
+        feeds.follow(run, after, client.connection);
+        if (after === 400) await eventually('it has the last events', () => client.received.length === 50);
+        else await eventually('it has all events', () => client.received.length === 450 - after);
+      }
+    } finally {
+      feeds.close();
+    }
+  });
+
+  it('are read again after a lost notification', async () => {
+    const { database, installation } = fresh;
+    const { feeds } = setUp();
+    try {
+      const run = await quietRun(database, installation);
+      const client = createClient({ isSlow: false });
+      feeds.follow(run, 0, client.connection);
+      await writeEvents(database, run, { count: 1, bytes: 1 });
+      await eventually('the first event arrives', () => {
+        mock.timers.tick(5_000);
+        return client.received.length === 1;
+      });
+    } finally {
+      feeds.close();
+    }
+  });
+
+  it('end without a close for a client that receives in time', async () => {
+    const { database, installation } = fresh;
+    const { feeds, notify } = setUp({ stallMs: 1 });
+    const run = await quietRun(database, installation);
+    const { received, connection } = createClient({ isSlow: true });
+    const closedWith: string[] = [];
+    try {
+      feeds.follow(run, 0, {
+        ...connection,
+        // It receives each event at once.
+        onceDrained: (listener) => listener(),
+        close: (code) => void closedWith.push(code),
+      });
+      for (let count = 1; count <= 3; count += 1) {
+        await writeEvents(database, run, { count: 1, bytes: 1 });
+        notify(run);
+        await eventually('it has the event', () => received.length === count);
+      }
+      assert.deepEqual(closedWith, []);
+    } finally {
+      feeds.close();
+    }
+  });
+
+  it('are not read any more when the last client has left, once', () => {
+    const { feeds, listeners } = setUp();
+    const run = '01890000-0000-7000-8000-000000000000';
+    const [leave, leaveOther] = [0, 0].map((after) =>
+      feeds.follow(run, after, createClient({ isSlow: false }).connection),
+    );
+    leave?.();
+    leave?.();
+    assert.deepEqual([feeds.count(), listeners.size], [1, 1]);
+    leaveOther?.();
+    assert.deepEqual([feeds.count(), listeners.size], [0, 0]);
+    feeds.close();
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
+import { CHANNEL_PENDING_BYTES } from '../../src/domain/common/limits.ts';
 import type { Connection } from '../../src/gateway/connection.ts';
 import { createMetricsRecorder } from '../../src/gateway/metrics.ts';
 import { createWebhookFeeds } from '../../src/gateway/webhook-feeds.ts';
@@ -35,39 +36,84 @@ describe('the changes of watched webhooks', () => {
     return { webhookId, ids: rows.map(({ id }) => id) };
   }
 
-  it('all arrive, once each, if they need several reads', async () => {
+  /** Follows the deliveries of webhooks. `send` is called with each message to a viewer. */
+  function setUp(send: (message: { delivery?: { id: string } }) => void, pendingBytes = () => 0) {
     const viewers = new Set<WebhookViewer>();
-    const expected: string[] = [];
-    const received: string[] = [];
+    const clock = () => new Date();
+    const metrics = createMetricsRecorder(clock);
+    const log = pino({ level: 'silent' });
+    const feeds = createWebhookFeeds({ database: fresh.database, metrics, clock, log }, viewers);
+    let drain = (): void => {};
     const connection: Connection = {
       id: '',
-      send: (message) => void received.push(JSON.parse(message.plainBytes.toString()).event.delivery.id),
-      pendingBytes: () => 0,
-      onceDrained: () => {},
+      send: (message) => send(JSON.parse(message.plainBytes.toString()).event),
+      pendingBytes,
+      onceDrained: (listener) => void (drain = listener),
       close: () => {},
     };
-    for (let count = 0; count < WEBHOOKS; count += 1) {
-      const { webhookId, ids } = await prepare();
+    const follow = (webhookId: string, ids: readonly string[]): void => {
       const viewer = new WebhookViewer(fresh.installation.workspace_id, webhookId);
       viewer.follow(connection);
       viewer.owe(ids);
       viewers.add(viewer);
+    };
+    const nobodyWaits = () =>
+      eventually('nobody waits', () => [...viewers].every(({ owed }) => owed.size === 0));
+    return { feeds, follow, nobodyWaits, drain: () => drain() };
+  }
+
+  it('all arrive, once each, if they need several reads', async () => {
+    const expected: string[] = [];
+    const received: string[] = [];
+    const { feeds, follow, nobodyWaits } = setUp(({ delivery }) => void received.push(delivery?.id ?? ''));
+    for (let count = 0; count < WEBHOOKS; count += 1) {
+      const { webhookId, ids } = await prepare();
+      follow(webhookId, ids);
       expected.push(...ids);
     }
-    const clock = () => new Date();
-    const feeds = createWebhookFeeds(
-      {
-        database: fresh.database,
-        metrics: createMetricsRecorder(clock),
-        clock,
-        log: pino({ level: 'silent' }),
-      },
-      viewers,
-    );
     feeds.wake();
-    await eventually('nobody waits', () => [...viewers].every(({ owed }) => owed.size === 0));
+    await nobodyWaits();
     await eventually('all have arrived', () => received.length >= expected.length);
     assert.deepEqual(received.toSorted(), expected.toSorted());
+    feeds.close();
+  });
+
+  it('arrive after a failed read', async () => {
+    const received: string[] = [];
+    const { feeds, follow } = setUp(({ delivery }) => void received.push(delivery?.id ?? ''));
+    const { webhookId, ids } = await prepare();
+    const execute = (statement: string) => fresh.database.em.fork().execute(statement);
+    await execute('alter table deliveries rename to deliveries_away');
+    follow(webhookId, ids);
+    feeds.wake();
+    await new Promise((resolve) => setImmediate(resolve));
+    await execute('alter table deliveries_away rename to deliveries');
+    await eventually('all have arrived', () => received.length >= ids.length);
+    assert.deepEqual(received.toSorted(), ids.toSorted());
+    feeds.close();
+  });
+
+  it('wait for a viewer that does not receive, and then arrive', async () => {
+    const received: string[] = [];
+    let isFull = false;
+    const { feeds, follow, drain } = setUp(
+      ({ delivery }) => {
+        received.push(delivery?.id ?? '');
+        isFull = true;
+      },
+      () => (isFull ? CHANNEL_PENDING_BYTES + 1 : 0),
+    );
+    const { webhookId, ids } = await prepare();
+    const some = ids.slice(0, 3);
+    follow(webhookId, some);
+    feeds.wake();
+    for (let count = 1; count <= some.length; count += 1) {
+      await eventually('one more has arrived', () => received.length >= count);
+      assert.equal(received.length, count);
+      isFull = false;
+      drain();
+    }
+    assert.deepEqual(received.toSorted(), some.toSorted());
     feeds.close();
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { MANY_CHANGED } from '../../src/database/webhooks/watched-webhooks.ts';
 import { CHANNEL_PENDING_BYTES, MAX_PENDING_DELIVERIES } from '../../src/domain/common/limits.ts';
 import type { Connection } from '../../src/gateway/connection.ts';
@@ -66,9 +67,26 @@ describe('a viewer in the room of a webhook', () => {
     await eventually('the viewer is dropped', () => client.closedWith === 'slow_reader');
   });
 
+  it('is not dropped if its buffer is empty in time', () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const { client, connection, drain } = slowClient();
+      client.pending = CHANNEL_PENDING_BYTES + 1;
+      viewerOf(connection).send(message, 20, () => {});
+      mock.timers.tick(19);
+      drain();
+      mock.timers.tick(60_000);
+      assert.equal(client.closedWith, null);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
   it('is notified of many changes if there are too many to list', () => {
     const viewer = viewerOf(slowClient().connection);
-    viewer.owe(Array.from({ length: MAX_PENDING_DELIVERIES + 1 }, (_, index) => String(index)));
+    viewer.owe(Array.from({ length: MAX_PENDING_DELIVERIES }, (_, index) => String(index)));
+    assert.equal(viewer.owed.size, MAX_PENDING_DELIVERIES);
+    viewer.owe(['one more']);
     assert.deepEqual([...viewer.owed], [MANY_CHANGED]);
   });
 

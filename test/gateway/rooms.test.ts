@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mock } from 'node:test';
+import { pino } from 'pino';
+import type { Notifications } from '../../src/database/common/notifications.ts';
+import type { TokenHolder } from '../../src/database/people/token-holders.ts';
+import { viewOfRow } from '../../src/database/tasks/run-views.ts';
+import { findRun } from '../../src/database/tasks/task-runs.ts';
+import { SCOPES } from '../../src/domain/people/access.ts';
+import type { RunView } from '../../src/domain/tasks/run-schemas.ts';
+import { createMetricsRecorder } from '../../src/gateway/metrics.ts';
+import type { OpenRoom } from '../../src/gateway/rooms.ts';
+import type { RunFeeds } from '../../src/gateway/run-feeds.ts';
+import { createRunRooms } from '../../src/gateway/run-rooms.ts';
+import { createWebhookRooms } from '../../src/gateway/webhook-rooms.ts';
+import { eventually } from '../support/eventually.ts';
+import { useInstallation } from '../support/installation.ts';
+import { quietRun, writeEvents } from './quiet-runs.ts';
+
+describe('the rooms of a gateway', () => {
+  // With one connection, statements are executed in their order.
+  const fresh = useInstallation({ poolSize: 1 });
+  const holder = (): TokenHolder => ({
+    workspaceId: fresh.installation.workspace_id,
+    projectId: fresh.installation.project_id,
+    scopes: SCOPES,
+    actor: 'token:x',
+    label: 'token:x',
+  });
+  const execute = (statement: string, values: unknown[] = []) =>
+    fresh.database.em.fork().execute(statement, values);
+
+  describe('of runs', () => {
+    /** `asked` counts the queries of workflows. A query waits for `beforeAnswer`. */
+    function setUp() {
+      const state = { asked: 0, beforeAnswer: async (): Promise<void> => {}, followedAfter: [] as number[] };
+      const feeds = {
+        follow(_id: string, after: number) {
+          state.followedAfter.push(after);
+          return () => {};
+        },
+      } as unknown as RunFeeds;
+      const rooms = createRunRooms({
+        database: fresh.database,
+        feeds,
+        async askWorkflow(id): Promise<RunView | null> {
+          state.asked += 1;
+          await state.beforeAnswer();
+          const row = await findRun(fresh.database, id);
+          return row && viewOfRow(row);
+        },
+      });
+      return { rooms, state };
+    }
+
+    it('ask the workflow once for clients that join at once, and again for a later one', async () => {
+      const { rooms, state } = setUp();
+      const run = await quietRun(fresh.database, fresh.installation);
+      const answering = Promise.withResolvers<void>();
+      state.beforeAnswer = () => answering.promise;
+      const joining = [0, 1, 2].map(() => rooms.open(holder(), run, null));
+      await findRun(fresh.database, run);
+      answering.resolve();
+      await Promise.all(joining);
+      assert.equal(state.asked, 1);
+      await rooms.open(holder(), run, null);
+      assert.equal(state.asked, 2);
+    });
+
+    it('ask again after a failure', async () => {
+      const { rooms, state } = setUp();
+      const run = await quietRun(fresh.database, fresh.installation);
+      state.beforeAnswer = () => Promise.reject(new Error('the database is unavailable'));
+      await assert.rejects(rooms.open(holder(), run, null), /unavailable/);
+      state.beforeAnswer = async () => {};
+      assert.equal(typeof (await rooms.open(holder(), run, null)), 'object');
+    });
+
+    it('continue after the requested event, up to the last one', async () => {
+      const { rooms, state } = setUp();
+      const run = await quietRun(fresh.database, fresh.installation);
+      await writeEvents(fresh.database, run, { count: 3, bytes: 1 });
+      for (const after of [0, 3]) {
+        const room = (await rooms.open(holder(), run, after)) as OpenRoom;
+        room.follow({} as never);
+      }
+      assert.deepEqual(state.followedAfter, [0, 3]);
+      assert.equal(await rooms.open(holder(), run, 4), 'invalid_message');
+    });
+
+    it('are closed to a holder without the scope', async () => {
+      const { rooms } = setUp();
+      const run = await quietRun(fresh.database, fresh.installation);
+      const scopes = SCOPES.filter((scope) => scope !== 'tasks:read');
+      assert.equal(await rooms.open({ ...holder(), scopes }, run, null), 'forbidden');
+    });
+  });
+
+  describe('of webhooks', () => {
+    function setUp() {
+      const subscribed = new Set<string>();
+      const notifications = {
+        subscribe(_channel: string, id: string) {
+          subscribed.add(id);
+          return () => void subscribed.delete(id);
+        },
+      } as unknown as Notifications;
+      const clock = () => new Date();
+      const rooms = createWebhookRooms({
+        database: fresh.database,
+        notifications,
+        metrics: createMetricsRecorder(clock),
+        clock,
+        log: pino({ level: 'silent' }),
+      });
+      return { rooms, subscribed };
+    }
+
+    async function insertWebhook(): Promise<string> {
+      const id = randomUUID();
+      await execute(
+        `insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
+         values (?, ?, 'Test', 'https://example.com/', '[]', 'system', now(), now())`,
+        [id, fresh.installation.workspace_id],
+      );
+      return id;
+    }
+
+    it('can be joined after a join that failed', async () => {
+      const { rooms, subscribed } = setUp();
+      const id = await insertWebhook();
+      await execute('alter table watched_webhooks rename to watched_away');
+      await assert.rejects(rooms.open(holder(), id, null));
+      assert.deepEqual([rooms.count(), subscribed.size], [0, 0]);
+      await execute('alter table watched_away rename to watched_webhooks');
+      assert.equal(typeof (await rooms.open(holder(), id, null)), 'object');
+      assert.equal(rooms.count(), 1);
+      rooms.close();
+      assert.deepEqual([rooms.count(), subscribed.size], [0, 0]);
+    });
+
+    it('are left by a client whose snapshot could not be read', async () => {
+      const { rooms, subscribed } = setUp();
+      const id = await insertWebhook();
+      await execute('alter table deliveries rename to deliveries_away');
+      await assert.rejects(rooms.open(holder(), id, null));
+      await execute('alter table deliveries_away rename to deliveries');
+      assert.deepEqual([rooms.count(), subscribed.size], [0, 0]);
+      rooms.close();
+    });
+
+    it('are left by a client that was admitted but does not follow', async () => {
+      mock.timers.enable({ apis: ['setTimeout'] });
+      const { rooms, subscribed } = setUp();
+      try {
+        const id = await insertWebhook();
+        await rooms.open(holder(), id, null);
+        const other = (await rooms.open(holder(), id, null)) as OpenRoom;
+        const leave = other.follow({ pendingBytes: () => 0, send: () => {} } as never);
+        mock.timers.tick(30_000);
+        assert.equal(rooms.count(), 1);
+        leave();
+        assert.deepEqual([rooms.count(), subscribed.size], [0, 0]);
+      } finally {
+        rooms.close();
+        mock.timers.reset();
+      }
+    });
+
+    it('stay watched', async () => {
+      mock.timers.enable({ apis: ['setInterval'] });
+      const { rooms } = setUp();
+      try {
+        const id = await insertWebhook();
+        await rooms.open(holder(), id, null);
+        const isWatched = async () =>
+          (await execute('select from watched_webhooks where webhook_id = ? and until > now()', [id]))
+            .length > 0;
+        assert.ok(await isWatched());
+        await execute('delete from watched_webhooks');
+        mock.timers.tick(30_000);
+        await eventually('it is watched again', isWatched);
+      } finally {
+        rooms.close();
+        mock.timers.reset();
+      }
+    });
+  });
+});
