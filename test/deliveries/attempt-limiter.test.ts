@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import { createAttemptLimiter } from '../../src/activities/deliveries/attempt-limiter.ts';
+
+const TARGET = { webhookId: 'a webhook', workspaceId: 'a workspace' };
+
+describe('the limiter of attempts', () => {
+  const withOnePlace = () => createAttemptLimiter({ perWebhook: 1, perWorkspace: 1, overall: 1 });
+
+  it('frees a place once, although its attempt releases it several times', async () => {
+    const limiter = withOnePlace();
+    const first = await limiter.acquire(TARGET, 0);
+    first?.release();
+    first?.release();
+    const second = await limiter.acquire(TARGET, 0);
+    assert.ok(second);
+    assert.equal(await limiter.acquire(TARGET, 0), null, 'the only place is taken');
+    first?.release();
+    assert.equal(await limiter.acquire(TARGET, 0), null, 'it is still taken');
+    second.release();
+    assert.ok(await limiter.acquire(TARGET, 0));
+  });
+
+  it('gives a place to an attempt that waits for it, and nothing of the wait is left', async () => {
+    const limiter = withOnePlace();
+    const first = await limiter.acquire(TARGET, 0);
+    const { signal } = new AbortController();
+    const waiting = limiter.acquire(TARGET, 60_000, signal);
+    assert.equal(getEventListeners(signal, 'abort').length, 1);
+    first?.release();
+    assert.ok(await waiting);
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
+  });
+
+  it('gives no place to an attempt that was aborted before or during its wait', async () => {
+    const limiter = withOnePlace();
+    const first = await limiter.acquire(TARGET, 0);
+    const controller = new AbortController();
+    const waiting = limiter.acquire(TARGET, 60_000, controller.signal);
+    controller.abort(new Error('stopped'));
+    await assert.rejects(waiting, /stopped/);
+    await assert.rejects(limiter.acquire(TARGET, 60_000, controller.signal), /stopped/);
+    first?.release();
+    assert.ok(await limiter.acquire(TARGET, 0));
+  });
+});

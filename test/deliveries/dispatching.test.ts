@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { mock } from 'node:test';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import type { Attempt } from '../../src/activities/deliveries/attempts.ts';
+import { createDispatchActivities } from '../../src/activities/deliveries/dispatch.ts';
+import { createFirstAttempts } from '../../src/activities/deliveries/first-attempts.ts';
+import type { DeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
+import type { DeliveryToSend, GroupEvent } from '../../src/database/webhooks/dispatch.ts';
+import type { WebhookTarget } from '../../src/database/webhooks/webhook-targets.ts';
+import { eventually } from '../support/eventually.ts';
+
+const EVENT: GroupEvent = {
+  seq: 1,
+  workspace_id: 'a workspace',
+  id: 'evt_1',
+  event: 'issue.created',
+  timestamp: new Date(),
+  body: '{"data":{}}',
+  received_at: new Date(),
+  traceparent: null,
+};
+const WEBHOOK = {
+  id: 'w1',
+  workspace_id: 'a workspace',
+  events: [{ event: 'issue.created', filters: [] }],
+  active: true,
+  disabled_at: null,
+  deleted_at: null,
+} as Partial<WebhookTarget> as WebhookTarget;
+const GROUP = { groupId: 'g1' };
+const RECORDED = { kind: 'recorded', result: null } as const;
+
+describe('the dispatch of a group', () => {
+  afterEach(() => mock.timers.reset());
+
+  /** Returns the activities of a worker with this store and these attempts, and the ids of the attempts. */
+  function open(store: Partial<DeliveryStore>, attempt: (id: string) => ReturnType<Attempt>) {
+    const made: string[] = [];
+    const backlogs: string[] = [];
+    const whole = store as DeliveryStore;
+    const firstAttempts = createFirstAttempts({
+      store: whole,
+      attempt: ({ id }) => {
+        made.push(id);
+        return attempt(id);
+      },
+      control: { drainBacklog: async (id) => void backlogs.push(id) },
+    });
+    const activities = createDispatchActivities({
+      store: whole,
+      firstAttempts,
+      webhookLoader: {
+        loadForGroups: async () => new Map([['a workspace', [WEBHOOK]]]),
+        loadCurrent: () => assert.fail(),
+        forget() {},
+      },
+      engineTime: async () => Date.now(),
+    });
+    return { ...activities, firstAttempts, made, backlogs };
+  }
+  const run = (activity: Parameters<MockActivityEnvironment['run']>[0], input: object) =>
+    new MockActivityEnvironment().run(activity, input);
+  const claimed = { claimGroups: async () => ({ events: [EVENT], isRepeat: false }) };
+
+  it('sends nothing if the group was claimed long ago: another worker may have sent it', async () => {
+    const { dispatchGroup, made } = open(
+      {
+        async claimGroups() {
+          const begun = performance.now();
+          mock.method(performance, 'now', () => begun + 5_001);
+          return { events: [EVENT], isRepeat: false };
+        },
+        storeDeliveries: async () => new Set(),
+      },
+      async () => RECORDED,
+    );
+    const dispatching = run(dispatchGroup, GROUP).finally(() => mock.restoreAll());
+    await assert.rejects(dispatching, /claimed more than 5 s ago/);
+    assert.deepEqual(made, []);
+  });
+
+  it('stores the rows of attempts in flight before the long activity looks for them', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const stored: string[][] = [];
+    const end = Promise.withResolvers<void>();
+    const { dispatchGroup, made } = open(
+      {
+        ...claimed,
+        async storeDeliveries(rows) {
+          if (rows.length === 0) return new Set();
+          stored.push(rows.map(({ id }) => id));
+          if (stored.length === 1) throw new Error('no connection');
+          return new Set(rows.map(({ id }) => id));
+        },
+        markGroupsDone: async () => {},
+      },
+      async () => {
+        await end.promise;
+        return RECORDED;
+      },
+    );
+    const dispatching = run(dispatchGroup, GROUP);
+    while (made.length === 0) await new Promise(setImmediate);
+    mock.timers.tick(500);
+    while (stored.length === 0) await new Promise(setImmediate);
+    mock.timers.tick(2_000);
+    assert.deepEqual(await dispatching, { isFinished: false });
+    assert.deepEqual(stored, [made, made], 'again, since the first insert failed');
+    end.resolve();
+  });
+
+  it('fails after a failed attempt, and its repeat makes the attempt again', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    let attempts = 0;
+    const slow = Promise.withResolvers<typeof RECORDED>();
+    const { dispatchGroup } = open(
+      {
+        claimGroups: async () => ({
+          events: [EVENT, { ...EVENT, seq: 2, id: 'evt_2' }],
+          isRepeat: attempts > 0,
+        }),
+        findDeliveryIds: async () => new Map(),
+        storeDeliveries: async (rows) => new Set(rows.map(({ id }) => id)),
+        findWaitingOfGroups: async () => new Set(),
+        markGroupsDone: async () => {},
+      },
+      async () => {
+        attempts += 1;
+        if (attempts === 1) throw new Error('no connection');
+        return attempts === 2 ? await slow.promise : RECORDED;
+      },
+    );
+    const failing = run(dispatchGroup, GROUP);
+    while (attempts < 2) await new Promise(setImmediate);
+    mock.timers.tick(2_500);
+    await assert.rejects(failing, /no connection/);
+    const repeated = run(dispatchGroup, GROUP);
+    while (attempts < 3) await new Promise(setImmediate);
+    slow.resolve(RECORDED);
+    assert.deepEqual(await repeated, { isFinished: true });
+    assert.equal(attempts, 3, 'the slow attempt is not made twice');
+  });
+
+  const waitingOf = (ageMs: number): DeliveryToSend =>
+    ({ id: 'd1', webhook_id: 'w1', body: '{}', created_at: new Date(Date.now() - ageMs) }) as DeliveryToSend;
+
+  /** Finishes a group with one waiting delivery of this age. Returns the attempts, and how often it was read. */
+  async function finish(ageMs: number) {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    let reads = 0;
+    let isLeft = true;
+    const { finishGroup, made } = open(
+      {
+        findWaitingOfGroups: async () => new Set(isLeft ? ['d1'] : []),
+        async readDeliveriesToSend(ids) {
+          reads += 1;
+          await new Promise(setImmediate);
+          return ids.map(() => waitingOf(ageMs));
+        },
+        markGroupsDone: async () => {},
+      },
+      async () => {
+        isLeft = false;
+        return RECORDED;
+      },
+    );
+    const finishing = run(finishGroup, GROUP);
+    for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+    const found = { made: [...made], reads };
+    isLeft = false;
+    mock.timers.tick(1_000);
+    await finishing;
+    return found;
+  }
+
+  it('sends a delivery again only if each attempt of its process must have ended', async () => {
+    assert.deepEqual(await finish(35_000), { made: [], reads: 1 });
+    mock.timers.reset();
+    assert.deepEqual((await finish(36_500)).made, ['d1']);
+  });
+
+  it('moves deliveries without a place to the backlogs of their webhooks, in batches', async () => {
+    const moved: string[][] = [];
+    const { firstAttempts, backlogs } = open(
+      { moveToBacklog: async (ids) => void moved.push([...ids]) },
+      async (id) => {
+        if (id === 'late') await eventually('the first batch', () => moved.length > 0);
+        return { kind: 'no_room' };
+      },
+    );
+    const posts = [
+      ['d1', 'w1'],
+      ['late', 'w3'],
+      ['d2', 'w2'],
+      ['d3', 'w1'],
+    ].map(([id = '', webhook_id = '']) => ({
+      ...EVENT,
+      id,
+      webhook_id,
+      body: Buffer.from(''),
+      status: 'pending' as const,
+      generation: 0,
+      failures: 0,
+      in_backlog: false,
+    }));
+    await Promise.all(firstAttempts.start(posts, () => new Date()).values());
+    assert.deepEqual(moved, [['d1', 'd2', 'd3'], ['late']]);
+    assert.deepEqual(backlogs, ['w1', 'w2', 'w3']);
+  });
+});
