@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { queryBuilderOf } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
+import { derivedUuid } from '../../src/database/common/ids.ts';
 import { createRecentEvents } from '../../src/api/webhooks/recent-events.ts';
 import { listRecentEvents } from '../../src/database/webhooks/events.ts';
 import { RECENT_EVENTS } from '../../src/domain/common/limits.ts';
@@ -315,6 +317,12 @@ describe('deliveries', () => {
     it('is sent while the webhook is inactive or disabled, and does not enable it', async () => {
       const hook = await webhook({ active: false });
       assert.equal((await test(hook)).json.response.status, 204);
+      await sql`update webhooks set active = true, consecutive_failures = 3 where id = ${hook}`.execute(
+        queryBuilderOf(world.database),
+      );
+      assert.equal((await test(hook)).json.response.status, 204);
+      const enabled = await world.send('GET', `/api/v1/webhooks/${hook}`);
+      assert.equal(enabled.json.consecutive_failures, 3, 'a test does not count');
       await sql`update webhooks set active = true, consecutive_failures = 10, disabled_at = now() where id = ${hook}`.execute(
         queryBuilderOf(world.database),
       );
@@ -382,6 +390,8 @@ describe('deliveries', () => {
         'expired',
       );
       assert.equal(await rejected({ event, draft: randomUUID() }), '/draft', 'unknown');
+      const ahead = derivedUuid(new Date(Date.now() + 120_000), 'a draft');
+      assert.equal(await rejected({ event, draft: ahead }), '/draft', 'from the future');
       assert.equal(await rejected({ event: 'issue.eaten' }), '/event');
       assert.equal(await rejected({ event, more: 1 }), '/more');
       assert.equal(await rejected([]), '');
@@ -426,6 +436,20 @@ describe('deliveries', () => {
       const results = await Promise.all(Array.from({ length: 20 }, () => read(workspaceId)));
       assert.equal(new Set(results).size, 1);
       assert.notEqual(await read(workspaceId), results[0], 'a later request reads again');
+    });
+
+    it('are read again after a failed read', async () => {
+      let isBroken = true;
+      const database = {
+        get em() {
+          if (isBroken) throw new Error('no connection');
+          return world.database.em;
+        },
+      } as Partial<Database> as Database;
+      const read = createRecentEvents(database);
+      await assert.rejects(read(world.installation.workspace_id), /no connection/);
+      isBroken = false;
+      await read(world.installation.workspace_id);
     });
   });
 
@@ -758,6 +782,10 @@ describe('deliveries', () => {
       receiver.answering(500);
       await world.send('POST', `/api/v1/webhooks/${hook}/test`, { body: { event: 'issue.created' } });
       assert.deepEqual((await recover(hook, { since: since() })).json, { count: 0 });
+      assert.deepEqual(
+        (await list(hook)).map(({ status }: Row) => status),
+        ['failed', 'failed'],
+      );
     });
 
     it('only returns the number of deliveries with count_only', async () => {
@@ -780,6 +808,11 @@ describe('deliveries', () => {
       assert.equal(await count(['skipped']), 0, 'the filter still does not match');
       await edit(hook, { events: [{ event: 'issue.updated' }] });
       assert.equal(await count(['held', 'skipped']), 2);
+      await sql`
+        update deliveries set created_at = now() - interval '1 hour'
+        where webhook_id = ${hook} and status = 'skipped'
+      `.execute(queryBuilderOf(world.database));
+      assert.equal(await count(['held', 'skipped']), 1, 'the skipped one is older');
       assert.equal((await detail(id)).status, 'held');
     });
 

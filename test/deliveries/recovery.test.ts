@@ -1,10 +1,46 @@
 import assert from 'node:assert/strict';
 import type { KyselyPlugin } from 'kysely';
+import { pino } from 'pino';
 import type { Dependencies } from '../../src/api/dependencies.ts';
 import { recoverWebhook } from '../../src/api/webhooks/recover.ts';
 import { queryBuilderOf } from '../../src/database/database.ts';
+import { EngineUnavailable } from '../../src/temporal/task-control.ts';
 import { useDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
+
+describe('a recovery', () => {
+  const world = useDeliveries();
+
+  it('is accepted if Temporal becomes unavailable after it was stored', async () => {
+    const webhookId = await world.webhook({ url: 'http://webhook' });
+    await world.changeWebhook(webhookId, { disabled_at: new Date() });
+    await world.publish([{}]);
+    await eventually(
+      'a held delivery',
+      async () => (await world.deliveries(webhookId))[0]?.status === 'held',
+    );
+    await world.changeWebhook(webhookId, { disabled_at: null });
+    const deps = {
+      database: world.database,
+      control: { ready: async () => {} },
+      deliveryControl: { drainBacklog: () => Promise.reject(new EngineUnavailable('no connection')) },
+      clock: () => new Date(),
+      log: pino({ level: 'silent' }),
+    } as unknown as Dependencies;
+    const { status, body } = await recoverWebhook(deps, {
+      workspaceId: world.installation.workspace_id,
+      actor: 'test',
+      id: webhookId,
+      since: new Date(Date.now() - 3_600_000),
+      statuses: undefined,
+      countOnly: false,
+    });
+    assert.deepEqual([status, body], [202, { count: 1 }]);
+    const [row] = await world.deliveries(webhookId);
+    assert.deepEqual([row?.status, row?.in_backlog], ['pending', true]);
+    await world.changeWebhook(webhookId, { deleted_at: new Date() });
+  });
+});
 
 describe('the number of deliveries that a recovery would send', () => {
   const world = useDeliveries();

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { createRelay, type Relay } from '../../src/activities/deliveries/relay.ts';
 import { queryBuilderOf } from '../../src/database/database.ts';
-import { beginListening, stopListening } from '../../src/database/webhooks/listeners.ts';
+import {
+  beginListening,
+  findAbandonedWebhooks,
+  stopListening,
+} from '../../src/database/webhooks/listeners.ts';
 import { startNotifications, type Notifications } from '../../src/database/common/notifications.ts';
 import { answerRequest, claimRequests } from '../../src/database/webhooks/relays.ts';
 import { LISTENER_RECONNECT_MS } from '../../src/domain/common/limits.ts';
+import { deleteAbandonedListeners, deleteOldRequests } from '../../src/reconciler/abandoned-listeners.ts';
+import { whileLocked } from '../support/locked.ts';
 import type { RelayAnswer, RelayRequest } from '../../src/domain/channel/channel.ts';
 import { useDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
@@ -20,6 +27,39 @@ const OK: RelayAnswer = {
   truncated: false,
   duration_ms: 3,
 };
+
+describe('a webhook whose listener has left', () => {
+  const deliveries = useDeliveries();
+  const tidy = () =>
+    deleteAbandonedListeners({
+      database: deliveries.database,
+      clock: () => new Date(),
+      log: pino({ level: 'silent' }),
+    });
+  const abandoned = async () => {
+    const id = await deliveries.webhook({ url: 'http://localhost:4000/' });
+    await deliveries.changeWebhook(id, { listening_until: new Date(Date.now() - 120_000) });
+    return id;
+  };
+
+  it('is deleted after a minute, and not found again', async () => {
+    const id = await abandoned();
+    const other = await deliveries.webhook({ url: 'http://localhost:4000/' });
+    await deliveries.changeWebhook(other, { listening_until: new Date(Date.now() - 30_000) });
+    await tidy();
+    assert.ok((await deliveries.webhookRow(id)).deleted_at);
+    assert.equal((await deliveries.webhookRow(other)).deleted_at, null);
+    const found = await findAbandonedWebhooks(deliveries.database, new Date(Date.now() - 60_000), 1_000);
+    assert.ok(found.every((webhook) => webhook.id !== id));
+  });
+
+  it('stays if its listener returns at that moment', async () => {
+    const id = await abandoned();
+    const returns = `update webhooks set listening_until = now() + interval '30 s' where id = '${id}'`;
+    await whileLocked(deliveries.database, [[returns]], tidy);
+    assert.equal((await deliveries.webhookRow(id)).deleted_at, null);
+  });
+});
 
 describe('an attempt through a listener', function () {
   const deliveries = useDeliveries();
@@ -135,6 +175,29 @@ describe('an attempt through a listener', function () {
     assert.equal((await attempting).outcome, 'succeeded');
     const { listening_until: until } = await deliveries.webhookRow(webhookId);
     assert.ok((until?.getTime() ?? 0) > Date.now() + 20_000);
+  });
+
+  it('is not sent again to the next listener if its response is stored', async () => {
+    const db = queryBuilderOf(deliveries.database);
+    const id = randomUUIDv7();
+    await sql`
+      insert into relayed_requests (id, webhook_id, request, taken_at, answer)
+      values (${id}::uuid, ${webhookId}::uuid, '{}', now(), ${JSON.stringify(OK)}::json)
+    `.execute(db);
+    await beginListening(deliveries.database, { webhookId, workspaceId: workspaceId() });
+    assert.deepEqual(await claimRequests(deliveries.database, webhookId, 10), []);
+    const isThere = async () =>
+      (await sql`select id from relayed_requests where id = ${id}::uuid`.execute(db)).rows.length > 0;
+    const tidy = (laterMs: number) =>
+      deleteOldRequests({
+        database: deliveries.database,
+        clock: () => new Date(Date.now() + laterMs),
+        log: pino({ level: 'silent' }),
+      });
+    await tidy(60_000);
+    assert.ok(await isThere(), 'its worker may still wait for it');
+    await tidy(180_000);
+    assert.ok(!(await isThere()), 'its worker has died');
   });
 
   it('times out without a response, and without a listener that accepts the request', async () => {

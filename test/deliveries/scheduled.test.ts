@@ -5,16 +5,19 @@ import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.
 import {
   cancelScheduledRetry,
   listOverdueRetries,
+  markMadeRetries,
   scheduleRetry,
   startScheduledRetry,
   unscheduleRetry,
 } from '../../src/database/webhooks/scheduled-retries.ts';
+import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { Delivery } from '../../src/database/webhooks/entities.ts';
 import { startOverdueRetries } from '../../src/reconciler/forgotten-deliveries.ts';
 import { attemptWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useOwnDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
+import { successOf } from '../support/results.ts';
 import { services } from '../support/services.ts';
 
 const SOON_MS = 300;
@@ -196,6 +199,17 @@ describe('a scheduled retry', () => {
     assert.ok(!(await reconcile()).includes(input.token));
     assert.equal(await attemptsOf(row.id), 2);
     assert.deepEqual(await cancel(row), { kind: 'started' });
+  });
+
+  it('is made although another manual retry was made before its time', async () => {
+    const { row, retry } = await scheduled(-61_000);
+    const earlier = new Date(retry.at.getTime() - 60_000).toISOString();
+    const result = successOf(row, { trigger: 'manual', token: randomUUIDv7(), attempted_at: earlier });
+    await recordResults(world.database, [result]);
+    await markMadeRetries(world.database, new Date());
+    const overdue = await listOverdueRetries(world.database, new Date(), { after: null, limit: 1_000 });
+    assert.ok(overdue.some(({ token }) => token === retry.token));
+    await cancel(row);
   });
 
   it('is started again by the reconciler if its workflow was terminated after it had started', async () => {

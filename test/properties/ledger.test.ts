@@ -88,6 +88,63 @@ describe('the statements that change deliveries and webhooks', function () {
     for (const one of [add, fail(0, 5), add, fail(0, 5), fail(1, 1)]) await ledger.apply(one);
   });
 
+  describe('do the same', () => {
+    const add = { kind: 'add', plan: { webhook: 0, status: 'pending' } } as const;
+    const fail = (times: number) => ({ kind: 'failOften', plan: { which: 0, times } }) as const;
+    const succeed: Action = {
+      kind: 'record',
+      plan: {
+        results: [
+          {
+            which: 0,
+            trigger: 'manual',
+            succeeded: true,
+            isRequested: false,
+            generationBehind: 0,
+            failuresBehind: 0,
+            enabledBehind: 0,
+          },
+        ],
+      },
+    };
+    const stories: Readonly<Record<string, readonly Action[]>> = {
+      'after the recovery of a delivery whose retries had started': [
+        add,
+        fail(1),
+        { kind: 'retriesStarted', plan: { which: 0, generationBehind: 0 } },
+        fail(9),
+        add,
+        fail(1),
+        { kind: 'hold', plan: { webhook: 0 } },
+        { kind: 'activate', plan: { webhook: 0, active: true } },
+        { kind: 'recover', plan: { webhook: 0, statuses: ['held', 'failed'] } },
+      ],
+      'for a success after the webhook was disabled': [add, fail(10), succeed],
+      'for the waiting deliveries of a group that another workflow has claimed': [
+        add,
+        { kind: 'claim', plan: { which: 0, workflow: 'one' } },
+      ],
+      'for a group that is done': [
+        add,
+        { kind: 'claim', plan: { which: 0, workflow: 'one' } },
+        { kind: 'groupDone', plan: { which: 0, workflow: 'one' } },
+        { kind: 'claim', plan: { which: 0, workflow: 'one' } },
+      ],
+      'for a delivery that has succeeded before it is marked as not sent': [
+        add,
+        succeed,
+        { kind: 'markUnsent', plan: { which: 0, generationBehind: 0, status: 'skipped' } },
+      ],
+    };
+    for (const [what, story] of Object.entries(stories)) {
+      it(what, async () => {
+        const ledger = await createStory();
+        for (const one of story) await ledger.apply(one);
+        await ledger.read();
+      });
+    }
+  });
+
   /** Returns the methods of a story with two new webhooks in the database and in memory. */
   async function createStory() {
     const pair = await createLedgerPair(world, WEBHOOKS);
