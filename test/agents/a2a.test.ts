@@ -60,6 +60,16 @@ describe('an A2A agent', function () {
     (await runs.events(id))
       .filter((event) => event.type === type)
       .map(({ data }) => (data as { text: string }).text);
+  /** Returns the inputs of the activities that have asked the agent. */
+  async function turnsOf(id: string): Promise<{ turn: number; timeLimitMs: number }[]> {
+    const { events } = await runs.client.workflow.getHandle(id).fetchHistory();
+    return (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
+      const [input] = scheduled?.input?.payloads ?? [];
+      return scheduled?.activityType?.name === 'askRemoteAgent'
+        ? [JSON.parse(Buffer.from(input?.data ?? []).toString())]
+        : [];
+    });
+  }
   const transports = [
     ['over its stream', () => streaming, 'feature'],
     ['by polling', () => polled, 'bug'],
@@ -115,6 +125,11 @@ describe('an A2A agent', function () {
       assert.ok(task);
       assert.deepEqual(others, [task]);
       assert.equal(which().messages[1]?.taskId, task);
+      assert.equal(row.steps[0]?.usage?.model_calls, 2);
+      const [first, second, ...more] = await turnsOf(id);
+      assert.ok(first && second && more.length === 0);
+      assert.deepEqual([first.turn, first.timeLimitMs, second.turn], [1, 300_000, 2]);
+      assert.ok(second.timeLimitMs < 300_000, 'its time limit contains its work before the question');
     });
   }
 

@@ -109,6 +109,22 @@ describe('an agent with a model', function () {
     await world.runs.reaches(id, 'completed');
   });
 
+  it('is replaced if it was terminated while its question waited, and its question stays', async () => {
+    const id = await world.play((asked) =>
+      saidIn(asked).includes('A person continued')
+        ? { text: 'Done.' }
+        : { text: '', calls: [{ name: 'ask_for_approval', arguments: { question: 'Still there?' } }] },
+    );
+    const { steps, question } = await world.runs.reaches(id, 'paused');
+    await world.runs.client.workflow.getHandle(`${id}:${steps[0]?.id}:1`).terminate('an operator');
+    await world.runs.becomes('its attempt has failed', id, (row) => row.steps[0]?.error !== null);
+    await world.runs.control.continue(id, { ...person, question: question?.id ?? null });
+    const again = await world.runs.becomes('it asks again', id, (row) => row.question?.id === '2');
+    assert.deepEqual([again.state, again.steps[0]?.attempt], ['paused', 2]);
+    await world.runs.control.continue(id, { ...person, question: '2' });
+    await world.runs.reaches(id, 'completed');
+  });
+
   it('keeps its question through a restart of the worker', async () => {
     const id = await world.play(calling('ask_for_approval', { question: 'Still there?' }));
     await world.runs.reaches(id, 'paused');
@@ -136,5 +152,18 @@ describe('an agent with a model', function () {
     );
     const record = JSON.stringify((await world.calls(id)).filter(({ kind }) => kind === 'tool'));
     assert.match(record, /\[1500 characters\]/);
+  });
+
+  it('keeps its artifacts if it hands the run to a person', async () => {
+    const draft = { name: 'report.md', media_type: 'text/markdown', content: 'Half of it.' };
+    const id = await world.play((asked) =>
+      turnOf(asked) === 1
+        ? { text: '', calls: [{ name: 'save_artifact', arguments: draft }] }
+        : { text: '', calls: [{ name: 'escalate_to_human', arguments: { reason: 'What else?' } }] },
+    );
+    const { output } = await world.runs.reaches(id, 'escalated');
+    assert.deepEqual(output?.['artifacts'], [
+      { name: 'report.md', media_type: 'text/markdown', size: 11, step: 'one', agent: 'ada' },
+    ]);
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { MAX_CALLS_PER_TURN } from '../../src/domain/common/limits.ts';
 import { readRunUsage } from '../../src/database/agents/agent-calls.ts';
 import { saidIn, turnOf, type Script } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
@@ -206,6 +207,8 @@ describe('a tool call of a model', function () {
               { name: 'delete_everything', arguments: { really: true } },
               { name: 'report_progress', raw: '{"text": "ha' },
               { name: 'report_progress', arguments: { percent: 700 } },
+              { name: 'report_progress', arguments: { percent: -1, text: 'less than nothing' } },
+              { name: 'ask_for_approval', arguments: { question: ' ' } },
             ],
           }
         : { text: 'Well then.' },
@@ -218,10 +221,28 @@ describe('a tool call of a model', function () {
         'you have no tool delete_everything',
         'the arguments are not JSON',
         'text is required, and percent must be from 0 to 100',
+        'text is required, and percent must be from 0 to 100',
+        'question is required',
       ],
     );
     const failures = (await world.calls(id)).flatMap(({ failure }) => failure ?? []);
-    assert.equal(failures.length, 3);
+    assert.equal(failures.length, 5);
+  });
+
+  it('is one of 32 in a turn, and the others return an error', async () => {
+    const calls = Array.from({ length: MAX_CALLS_PER_TURN + 1 }, (_, number) => ({
+      name: 'report_progress',
+      arguments: { text: `part ${number}` },
+    }));
+    const id = await world.play((asked) => (turnOf(asked) === 1 ? { calls } : { text: 'Well then.' }));
+    await world.runs.reaches(id, 'completed');
+    const answers = world.asked()[1]?.messages.filter(({ role }) => role === 'tool') ?? [];
+    assert.deepEqual(
+      [answers.length, answers.at(-2)?.content, answers.at(-1)?.content],
+      [MAX_CALLS_PER_TURN + 1, 'recorded', 'at most 32 tools can be called at once'],
+    );
+    const made = (await world.calls(id)).filter(({ kind }) => kind === 'tool');
+    assert.equal(made.length, MAX_CALLS_PER_TURN);
   });
 
   it('can escalate the run, and other calls of the same turn are not executed', async () => {

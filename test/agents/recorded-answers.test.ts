@@ -5,9 +5,12 @@ import { createModelActivities } from '../../src/activities/agents/invoke-model.
 import { createToolActivities } from '../../src/activities/agents/tools.ts';
 import type { Models } from '../../src/agents/models.ts';
 import type { ToolServers } from '../../src/agents/tool-servers.ts';
+import { recordCall } from '../../src/database/agents/agent-calls.ts';
 import { UNTRACED_AGENTS } from '../../src/domain/agents/agent-traces.ts';
 import { CALL_CONTEXT_OPTION, type CallKey, type ToolAnswer } from '../../src/domain/agents/agent-work.ts';
+import { CALL_RECORD_BYTES } from '../../src/domain/common/limits.ts';
 import { quietRun } from '../gateway/quiet-runs.ts';
+import { breakingAfter } from '../support/breaking.ts';
 import { useInstallation } from '../support/installation.ts';
 
 const STEP = '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5';
@@ -23,12 +26,13 @@ describe('a call that is repeated as a new activity', () => {
 
   const usage = { inputTokens: { total: 3 }, outputTokens: { total: 4 } };
 
-  it('returns the recorded response of a model, unless the prompt differs', async () => {
+  /** Returns a function that asks a model, which answers with its number of calls, as text of this length at least. */
+  function askingModel(answerLength = 0) {
     let asked = 0;
     const model = {
       doGenerate: async () => {
         asked += 1;
-        const content = [{ type: 'text', text: `answer ${asked}` }];
+        const content = [{ type: 'text', text: `answer ${asked}`.padEnd(answerLength, '.') }];
         return { content, finishReason: { unified: 'stop', raw: 'stop' }, usage, warnings: [] };
       },
     } as unknown as LanguageModelV4;
@@ -37,7 +41,7 @@ describe('a call that is repeated as a new activity', () => {
     const clock = () => new Date();
     const traces = UNTRACED_AGENTS;
     const { invokeModel } = createModelActivities({ database, models, prices: {}, clock, traces });
-    const ask = async (text: string) => {
+    return async (text: string, attempt = 1) => {
       const context = {
         place: callKey,
         step: { name: 'one', agent: 'ada' },
@@ -48,20 +52,38 @@ describe('a call that is repeated as a new activity', () => {
         prompt: [{ role: 'user', content: [{ type: 'text', text }] }],
         providerOptions: { [CALL_CONTEXT_OPTION]: context },
       } as unknown as LanguageModelV4CallOptions;
-      const environment = new MockActivityEnvironment();
+      const environment = new MockActivityEnvironment({ attempt });
       const answer = await environment.run(invokeModel, { modelId: 'a/b', options });
       const { content } = answer as Awaited<ReturnType<typeof invokeModel>>;
       const [first] = content;
-      return first?.type === 'text' ? first.text : null;
+      return first?.type === 'text' ? first.text.slice(0, 'answer 1'.length) : null;
     };
+  }
+
+  it('returns the recorded response of a model, unless the prompt differs', async () => {
+    const ask = askingModel();
     assert.equal(await ask('First?'), 'answer 1');
     assert.equal(await ask('First?'), 'answer 1');
     assert.equal(await ask('Something else?'), 'answer 2');
     assert.equal(await ask('Something else?'), 'answer 2');
-    assert.equal(asked, 2);
   });
 
-  it('returns the recorded result of a tool, unless the input differs', async () => {
+  it('calls the model again if its response was too long for the record', async () => {
+    const ask = askingModel(CALL_RECORD_BYTES);
+    assert.equal(await ask('First?'), 'answer 1');
+    assert.equal(await ask('First?', 2), 'answer 2');
+  });
+
+  it('does not recognize a prompt that was too long for the record, unless its activity is repeated', async () => {
+    const ask = askingModel();
+    const long = 'First?'.padEnd(2 * CALL_RECORD_BYTES, '.');
+    assert.equal(await ask(long), 'answer 1');
+    assert.equal(await ask(long, 2), 'answer 1');
+    assert.equal(await ask(`${long.slice(0, -1)}!`), 'answer 2', 'another prompt with the same beginning');
+  });
+
+  /** Returns a function that calls a tool, which answers with its number of calls. */
+  function callingTool(database = fresh.database) {
     const calls: unknown[] = [];
     const servers = {
       list: async () => [{ name: 'add', inputSchema: { type: 'object' } }],
@@ -72,7 +94,7 @@ describe('a call that is repeated as a new activity', () => {
       withoutSecrets: (_server: string, text: string) => text,
     } as unknown as ToolServers;
     const { callTool } = createToolActivities({
-      database: fresh.database,
+      database,
       catalogue: {
         agents: new Map([['ada', { tools: ['db/*'] }]]),
         servers: new Map([['db', {}]]),
@@ -82,8 +104,8 @@ describe('a call that is repeated as a new activity', () => {
       traces: UNTRACED_AGENTS,
       onFault: () => {},
     });
-    const call = async (input: unknown) => {
-      const environment = new MockActivityEnvironment();
+    const call = async (input: unknown, attempt = 1) => {
+      const environment = new MockActivityEnvironment({ attempt });
       const answer = await environment.run(callTool, {
         agent: 'ada',
         place: callKey,
@@ -92,9 +114,44 @@ describe('a call that is repeated as a new activity', () => {
       });
       return (answer as ToolAnswer).text;
     };
+    return { call, calls };
+  }
+
+  it('returns the recorded result of a tool, unless the input differs', async () => {
+    const { call, calls } = callingTool();
     assert.equal(await call({ value: 1 }), 'done 1');
     assert.equal(await call({ value: 1 }), 'done 1');
     assert.equal(await call({ value: 2 }), 'done 2');
     assert.deepEqual(calls, [{ value: 1 }, { value: 2 }]);
+  });
+
+  it('does not recognize a long input of a tool, unless its activity is repeated', async () => {
+    const { call } = callingTool();
+    const value = '.'.repeat(2 * CALL_RECORD_BYTES);
+    assert.equal(await call({ value }), 'done 1');
+    assert.equal(await call({ value }, 2), 'done 1');
+    assert.equal(await call({ value: `${value.slice(1)}!` }), 'done 2');
+  });
+
+  it('does not repeat the call of a tool that was interrupted', async () => {
+    const { call, calls } = callingTool();
+    const at = { place: callKey, startedAt: new Date(), duration_ms: 1, usage: null, truncated: false };
+    const failure = 'Interrupted because the run or its worker was stopped.';
+    const interrupted = {
+      kind: 'tool' as const,
+      name: 'db__add',
+      input: { value: 1 },
+      output: null,
+      failure,
+    };
+    await recordCall(fresh.database, { ...at, ...interrupted });
+    assert.match(await call({ value: 1 }), /unknown whether it took effect/);
+    assert.deepEqual(calls, []);
+  });
+
+  it('records the result of a tool again if the database fails, and makes the call once', async () => {
+    const { call, calls } = callingTool(breakingAfter(fresh.database, 'insert into agent_calls', '57P01'));
+    assert.equal(await call({ value: 1 }), 'done 1');
+    assert.equal(calls.length, 1);
   });
 });

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Caller } from '../../src/api/http/caller.ts';
 import { createIdempotency } from '../../src/api/http/idempotency.ts';
 import { takeOverClaim } from '../../src/database/common/idempotency-claims.ts';
-import { createIdempotencyKeys } from '../../src/database/tasks/idempotency.ts';
+import { createIdempotencyKeys, deleteOldKeys } from '../../src/database/tasks/idempotency.ts';
 import type { Claim } from '../../src/api/http/route.ts';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { isDatabaseOutage } from '../../src/database/common/outage.ts';
@@ -214,5 +214,20 @@ describe('an idempotency key', () => {
     assert.notEqual(second.json.id, first.json.id);
     const again = await world.send('POST', '/api/v1/keys', { ...sent, headers });
     assert.deepEqual(again.json, second.json);
+  });
+
+  it('is forgotten after 24 hours, and not before', async () => {
+    const [old, recent] = [randomUUID(), randomUUID()];
+    await submit(old);
+    const { json } = await submit(recent);
+    await sql`
+      update idempotency_keys set created_at = created_at - interval '24 hours 1 second' where key = ${old}
+    `.execute(queryBuilderOf(world.database));
+    await deleteOldKeys(world.database, new Date());
+    const left = await sql`select key from idempotency_keys where key in (${old}, ${recent})`.execute(
+      queryBuilderOf(world.database),
+    );
+    assert.deepEqual(left.rows, [{ key: recent }]);
+    assert.deepEqual((await submit(recent)).json, json);
   });
 });

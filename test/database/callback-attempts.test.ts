@@ -227,6 +227,12 @@ describe('the log of a callback', () => {
       assert.equal(await request(), null);
     });
 
+    it('has none if nothing is known that could be sent', async () => {
+      await giveUpCallback(database, id, new Date());
+      await database.em.fork().execute('update task_runs set callback_body = null where id = ?', [id]);
+      assert.equal(await request(), null);
+    });
+
     it('has one of those that are requested at the same moment', async () => {
       await giveUpCallback(database, id, new Date());
       const requested = await Promise.all(Array.from({ length: 5 }, request));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { retryOnOutage } from '../../src/activities/retry-on-outage.ts';
 import {
   isDatabaseOutage,
   isDeadlock,
@@ -114,5 +115,31 @@ describe('a transaction that PostgreSQL rolled back because of a deadlock', () =
     const { work, tries } = failing(1, withCode('23505'));
     await assert.rejects(retryOnDeadlock(work), { code: '23505' });
     assert.equal(tries(), 1);
+  });
+});
+
+describe('a write during an outage of the database', () => {
+  const outage = withCode('57P03');
+
+  it('is repeated until it succeeds, and knows that it was tried before', async () => {
+    const tries: boolean[] = [];
+    const write = async (isAgain: boolean) => {
+      tries.push(isAgain);
+      if (tries.length < 3) throw outage;
+      return 'written';
+    };
+    assert.equal(await retryOnOutage(write), 'written');
+    assert.deepEqual(tries, [false, true, true]);
+  });
+
+  it('is not repeated after another error, nor in a process that stops', async () => {
+    let tries = 0;
+    const failing = (error: Error) => async () => {
+      tries += 1;
+      throw error;
+    };
+    await assert.rejects(retryOnOutage(failing(withCode('23505'))), { code: '23505' });
+    await assert.rejects(retryOnOutage(failing(outage), AbortSignal.abort()), outage);
+    assert.equal(tries, 2);
   });
 });

@@ -40,5 +40,27 @@ describe('a rerun', () => {
       results.map(({ text }) => text),
       ['the first design', 'the second build'],
     );
+    const next = newRunRow(installation, { rerun_of: run.id });
+    await insertRerun(database, next, { from: run.id, steps: [] });
+    const later = await listStepResults(database, next.id, ['design', 'build']);
+    assert.deepEqual(later, results, 'a rerun of the rerun has them, too');
+  });
+});
+
+describe('the result of a step', () => {
+  const fresh = useInstallation({ poolSize: 2 });
+
+  it('is the one of the last attempt, also if an earlier attempt is repeated late', async () => {
+    const { database } = fresh;
+    const id = await storeEndedRun(fresh, 'https://receiver.example.com/');
+    for (const [attempt, text] of [
+      [1, 'first'],
+      [2, 'second'],
+      [2, 'second, repeated'],
+      [1, 'first, repeated'],
+    ] as const)
+      await storeStepResult(database, id, { step: 'build', agent: 'ada', text, attempt });
+    const [result] = await listStepResults(database, id, ['build']);
+    assert.equal(result?.text, 'second, repeated');
   });
 });

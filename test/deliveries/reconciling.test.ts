@@ -12,6 +12,9 @@ import {
   regroupStuckEvents,
   restartEndedRetries,
 } from '../../src/reconciler/forgotten-deliveries.ts';
+import * as listenerParts from '../../src/reconciler/abandoned-listeners.ts';
+import * as deliveryParts from '../../src/reconciler/forgotten-deliveries.ts';
+import * as runParts from '../../src/reconciler/reconcile.ts';
 import { startReconciler } from '../../src/reconciler/reconciler-loop.ts';
 import {
   attemptWorkflowId,
@@ -139,9 +142,80 @@ describe('the reconciler', () => {
     assert.equal(failures.length, 2 * turns.length);
   });
 
-  it('repeats its slow parts', async () => {
+  it('does every part in its turns', async () => {
+    const { configuration, control } = world;
+    const failing = async () => {
+      throw new Error('unavailable');
+    };
+    const everyCallFails = new Proxy({}, { get: () => failing }) as never;
+    const lines: { part?: string }[] = [];
+    const reconciler = startReconciler({
+      ...dependencies(0),
+      database: { em: everyCallFails } as never,
+      databaseUrl: configuration.databaseUrl,
+      deliveryControl: control,
+      engine: everyCallFails,
+      control: everyCallFails,
+      runsKeptDays: 180,
+      log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+    });
+    const parts = [runParts, deliveryParts, listenerParts]
+      .flatMap((module) => Object.values(module))
+      .flatMap((part) => (typeof part === 'function' ? part.name : []));
+    const failed = () => new Set(lines.flatMap(({ part }) => part ?? []));
+    try {
+      await eventually('each part has failed', () => failed().size >= parts.length);
+    } finally {
+      await reconciler.stop();
+    }
+    assert.deepEqual(failed(), new Set(parts));
+  });
+
+  it('is one for each database, until the connection that holds the lock breaks', async () => {
     const { client, configuration, control } = world;
     const { taskQueue, databaseUrl } = configuration;
+    let turns = 0;
+    const start = (onTurn?: () => void) =>
+      startReconciler({
+        ...dependencies(0),
+        databaseUrl,
+        deliveryControl: control,
+        control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
+        runsKeptDays: 180,
+        onTurn,
+      });
+    const connections = async () => {
+      const rows = await query<{ pid: number }>(
+        `select pid from pg_stat_activity where datname = current_database() and application_name = 'baton reconciler'`,
+      );
+      return rows.map(({ pid }) => pid);
+    };
+    const first = start(() => void (turns += 1));
+    try {
+      await eventually('the first has a turn', () => turns > 0);
+      const [holder = 0] = await connections();
+      let others = 0;
+      const second = start(() => void (others += 1));
+      await second.stop();
+      assert.equal(others, 0);
+      await eventually(
+        'the second has closed its connection',
+        async () => (await connections()).length === 1,
+      );
+      await query('select pg_terminate_backend(?)', [holder]);
+      await eventually('the first takes the lock again', async () => {
+        const [pid] = await connections();
+        return pid !== undefined && pid !== holder;
+      });
+    } finally {
+      await first.stop();
+    }
+  });
+
+  it('repeats its slow parts, and reports the turn after a failed one as failed', async () => {
+    const { client, configuration, control } = world;
+    const { taskQueue, databaseUrl } = configuration;
+    const turns: string[] = [];
     let sweeps = 0;
     const reconciler = startReconciler({
       ...dependencies(0),
@@ -151,15 +225,18 @@ describe('the reconciler', () => {
         ...engineOf(),
         async openRuns() {
           sweeps += 1;
+          if (sweeps === 1) throw new Error('no list');
           return [];
         },
       },
+      onTurn: (outcome) => void turns.push(outcome),
       control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
       runsKeptDays: 180,
       sweepEveryMs: 0,
     });
     try {
       await eventually('two sweeps', () => sweeps >= 2);
+      await eventually('a failed turn, and one that is not', () => /failed.*done/.test(turns.join()));
     } finally {
       await reconciler.stop();
     }

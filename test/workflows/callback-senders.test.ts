@@ -23,6 +23,7 @@ import { createOutboundClient, type OutboundClient } from '../../src/outbound/at
 import { UNTRACED } from '../../src/outbound/traces.ts';
 import { readConfiguration } from '../../src/runtime/configuration.ts';
 import { post } from '../outbound/sending.ts';
+import { breakingAfter } from '../support/breaking.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { storeEndedRun } from '../support/ended-run.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
@@ -53,9 +54,9 @@ describe('a callback sender', function () {
     id = await storeEndedRun(fresh, receiver.url);
   });
 
-  const attempt = (by: OutboundClient = sender) =>
+  const attempt = (by: OutboundClient = sender, on: Database = database) =>
     createCallbackAttempt({
-      database,
+      database: on,
       sender: by,
       openSecret: () => 'opened',
       newId: randomUUIDv7,
@@ -200,6 +201,13 @@ describe('a callback sender', function () {
     assert.deepEqual(new Set(await Promise.all(hanging)), new Set([false]));
   });
 
+  it('makes further inline attempts after many that have ended', async () => {
+    const inline = inlineSender({ briefMs: 60_000 });
+    for (let n = 0; n < 21; n += 1)
+      assert.equal(await inline.attemptNow(await storeEndedRun(fresh, receiver.url)), true);
+    await inline.close();
+  });
+
   it('limits a whole attempt to 10 s', async () => {
     const limits: (number | undefined)[] = [];
     const watched: OutboundClient = {
@@ -258,15 +266,20 @@ describe('a callback sender', function () {
   it('sends and counts an attempt once if the connection breaks after its start is stored', async () => {
     const pending = await findPendingCallback(database, id);
     assert.ok(pending);
-    const attemptWithBreak = createCallbackAttempt({
-      database: breakingAfter(database, 'insert into workflow_webhook_deliveries'),
-      sender,
-      openSecret: () => 'opened',
-      newId: randomUUIDv7,
-      clock: () => new Date(),
-      traces: UNTRACED,
-    });
-    await attemptWithBreak(pending, new AbortController().signal);
+    const breaking = breakingAfter(database, 'insert into workflow_webhook_deliveries', 'ECONNRESET');
+    await attempt(sender, breaking)(pending, new AbortController().signal);
+    assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
+  });
+
+  it('records a result again after a deadlock', async () => {
+    const pending = await findPendingCallback(database, id);
+    assert.ok(pending);
+    const breaking = breakingAfter(
+      database,
+      'update workflow_webhook_deliveries\n      set response',
+      '40P01',
+    );
+    await attempt(sender, breaking)(pending, new AbortController().signal);
     assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
   });
 
@@ -278,31 +291,3 @@ describe('a callback sender', function () {
     assert.deepEqual([await log(), receiver.requests.length], [[], 0]);
   });
 });
-
-/** Returns a database whose connection breaks once, after it has committed the first statement with this text. */
-function breakingAfter(database: Database, text: string): Database {
-  let isBroken = false;
-  const connection = database.em.getConnection();
-  const getNativeClient = async () => {
-    const pool = await connection.getNativeClient();
-    return {
-      async connect() {
-        const client = await pool.connect();
-        const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
-        const breaking = async (...args: [{ text?: string } | string, ...unknown[]]) => {
-          const answer = await query(...args);
-          const statement = typeof args[0] === 'string' ? args[0] : (args[0].text ?? '');
-          if (isBroken || !statement.includes(text)) return answer;
-          isBroken = true;
-          throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
-        };
-        return Object.assign(Object.create(client) as typeof client, { query: breaking });
-      },
-    };
-  };
-  const em = Object.assign(Object.create(database.em) as Database['em'], {
-    getConnection: () => ({ getNativeClient }),
-    fork: () => database.em.fork(),
-  });
-  return Object.assign(Object.create(database) as Database, { em });
-}

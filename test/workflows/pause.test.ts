@@ -96,7 +96,9 @@ describe('a pause of a run', function () {
     const id = await endlessRun();
     const handle = world.runs.client.workflow.getHandle(id);
     await handle.signal('engine-paused');
+    await handle.signal('engine-paused', { pausedAt: 'now', by: 'a person' });
     await handle.signal('approval-asked');
+    await handle.signal('approval-asked', { stepId: id, attempt: 1, call: 1, text: 'May I?' });
     await handle.signal('pause');
     const row = await world.runs.reaches(id, 'paused');
     assert.equal(row.paused_by, 'temporal');

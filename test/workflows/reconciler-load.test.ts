@@ -23,7 +23,7 @@ describe('the reconciler with 5,000 runs', () => {
   before(() => ({ database } = fresh));
 
   /** Stores runs that have begun, and returns their ids. */
-  async function store(state: 'executing' | 'paused'): Promise<string[]> {
+  async function store(state: 'executing' | 'paused', count = RUNS): Promise<string[]> {
     const { workspace_id, project_id } = fresh.installation;
     const isPaused = state === 'paused';
     const rows = await database.em.fork().execute<{ id: string }[]>(
@@ -34,7 +34,7 @@ describe('the reconciler with 5,000 runs', () => {
               case when ? then now() end, ?, case when ? then 'executing' end, case when ? then now() end,
               case when ? then 'temporal: ada' end
        from generate_series(1, ?) returning id`,
-      [workspace_id, project_id, state, ...Array.from({ length: 5 }, () => isPaused), RUNS],
+      [workspace_id, project_id, state, ...Array.from({ length: 5 }, () => isPaused), count],
     );
     return rows.map(({ id }) => id);
   }
@@ -102,8 +102,10 @@ describe('the reconciler with 5,000 runs', () => {
     assert.ok(statements > 0 && statements <= 8, `${statements} statements`);
   });
 
-  it('sweeps with one list and a statement for 5,000 runs, and asks only about runs that are not in it', async () => {
-    const [gone = '', ...listed] = await store('executing');
+  it('sweeps 5,001 with one list and a statement for 5,000 runs, and asks only about runs that are not in it', async () => {
+    const ids = [...(await store('executing')), ...(await store('executing', 1))];
+    // The second statement reads the last one.
+    const [gone = '', ...listed] = ids.toSorted().toReversed();
     const { asked, dependencies } = counted({ openRuns: listed });
     await database.em.fork().execute(`delete from task_runs where state = 'paused'`);
     const statements = await statementsDuring(() => sweep(dependencies));

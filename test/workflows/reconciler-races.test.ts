@@ -98,6 +98,12 @@ describe('a run that changes while the reconciler queries Temporal', () => {
     const engine = { ...known.engine, signalPause };
     for (let turn = 0; turn < 3; turn += 1) await signalPauses({ ...known, engine }).catch(() => {});
     assert.equal(signalled.length, 2);
+    await recordChange(database, { executionId: id, view: null, entries: [], enginePauseOver: true });
+    await write('after the pause', 'running');
+    const again = { ...state, pausedAt: new Date(state.pausedAt.getTime() + 1_000) };
+    await recordPauses(dependencies(again, 'stateOf'));
+    await signalPauses({ ...known, engine });
+    assert.equal(signalled.length, 3, 'also of a second pause');
   });
 
   it('keeps its change when the reconciler pauses it', async () => {

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { TaskState } from '@a2a-js/sdk';
+import { ActivityCancellationDetails } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { createAgentFeed } from '../../src/activities/agents/agent-feed.ts';
+import {
+  createRemoteAgentActivities,
+  type RemoteAgentInput,
+  type RemoteOutcome,
+} from '../../src/activities/agents/remote-agents.ts';
+import { NO_ISOLATION } from '../../src/agents/isolation.ts';
+import { parseCatalogue } from '../../src/agents/catalogue.ts';
+import { readRunUsage } from '../../src/database/agents/agent-calls.ts';
+import { MAX_AGENT_MESSAGES } from '../../src/domain/common/limits.ts';
+import { UNTRACED_AGENTS } from '../../src/domain/agents/agent-traces.ts';
+import type { AgentWork } from '../../src/domain/tasks/step-work.ts';
+import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
+import { startA2aAgent } from '../support/a2a-agent.ts';
+import { useFixture } from '../support/fixture.ts';
+import { useInstallation } from '../support/installation.ts';
+
+const MINUTE_MS = 60_000;
+const STEP = '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5';
+/** Prints a result after a moment: what the request says about an earlier try. */
+const PROGRAM = `process.stdin.once('data', (line) => setTimeout(() =>
+  console.log(JSON.stringify({ type: 'result', text: 'repeated: ' + JSON.parse(line).repeated })), 300))`;
+
+/** If a worker dies, Temporal gives the same activity to another one. */
+describe('the work of an agent outside the service', () => {
+  const fresh = useInstallation();
+  const scout = useFixture(() => startA2aAgent({ streaming: true }));
+  let work: AgentWork;
+  beforeEach(async () => {
+    const executionId = await quietRun(fresh.database, fresh.installation);
+    const retry = {
+      maximum_attempts: 1,
+      initial_interval_ms: 1,
+      backoff_coefficient: 1,
+      maximum_interval_ms: 1,
+    };
+    const step = { id: STEP, name: 'look', agent: 'program', after: [], time_limit_ms: MINUTE_MS, retry };
+    work = { executionId, step, number: 1, attempt: 1, earlier: [] };
+  });
+
+  const clock = () => new Date();
+  const activities = () => {
+    const teams = ['feature', 'bug', 'spec', 'chore'].map((type) => `${type}: [{ step: a, agent: program }]`);
+    const text = `
+agents:
+  program: { instructions: Look., command: [${process.execPath}, -e, ${JSON.stringify(PROGRAM)}] }
+  scout: { instructions: Look., a2a: '${scout.url}' }
+teams: { ${teams.join(', ')} }`;
+    return createRemoteAgentActivities({
+      database: fresh.database,
+      catalogue: parseCatalogue(text, 'a test'),
+      environment: { PATH: process.env['PATH'] },
+      isolation: NO_ISOLATION,
+      fetch: globalThis.fetch,
+      clock,
+      traces: UNTRACED_AGENTS,
+      onDiagnostic: () => {},
+      leaveResult: async (_work, given) => ({ summary: given, text: given }),
+    });
+  };
+  type Info = ConstructorParameters<typeof MockActivityEnvironment>[0];
+  const start = (agent: 'program' | 'scout', info: Info = {}) => {
+    const environment = new MockActivityEnvironment({ scheduledTimestampMs: Date.now(), ...info });
+    const input: RemoteAgentInput = {
+      work: { ...work, step: { ...work.step, agent } },
+      turn: 1,
+      timeLimitMs: MINUTE_MS,
+    };
+    const { askRemoteAgent, runCommand } = activities();
+    const ended = environment.run<[RemoteAgentInput], RemoteOutcome, typeof runCommand>(
+      agent === 'scout' ? askRemoteAgent : runCommand,
+      input,
+    );
+    return { environment, ended };
+  };
+
+  it('tells a program whether the work was started before', async () => {
+    for (const attempt of [1, 2]) {
+      const outcome = await start('program', { attempt }).ended;
+      assert.equal(outcome.kind === 'completed' && outcome.result.text, `repeated: ${attempt > 1}`);
+    }
+  });
+
+  it('has one time limit for all tries', async () => {
+    const begun = Date.now() - MINUTE_MS;
+    const outcome = await start('program', { attempt: 2, scheduledTimestampMs: begun }).ended;
+    assert.deepEqual(outcome, { kind: 'failed', timedOut: true, message: 'took longer than 60000 ms' });
+  });
+
+  for (const [what, details, cancelled] of [
+    ['is cancelled with the run', { cancelRequested: true }, 1],
+    ['is left to the next worker if this one stops', { workerShutdown: true }, 0],
+    ['is left to the next worker if this one was silent for too long', { timedOut: true }, 0],
+  ] as const) {
+    it(`of an A2A agent ${what}`, async () => {
+      scout.cancelled.length = 0;
+      scout.doing(async ({ signal }, say) => {
+        say.working('Looking');
+        if (!signal.aborted) await once(signal, 'abort');
+      });
+      const { environment, ended } = start('scout');
+      const knowsTask = Promise.withResolvers<void>();
+      environment.on('heartbeat', (task: unknown) => task && knowsTask.resolve());
+      await knowsTask.promise;
+      environment.cancel('CANCELLED', new ActivityCancellationDetails(details));
+      await assert.rejects(ended);
+      assert.equal(scout.cancelled.length, cancelled);
+    });
+  }
+
+  it('of an A2A agent that asks a question uses no tokens yet, since the task reports them at its end', async () => {
+    const usage = { input_tokens: 40, output_tokens: 2 };
+    scout.doing((_asked, say) => say.ends(TaskState.TASK_STATE_INPUT_REQUIRED, 'Left or right?', { usage }));
+    const outcome = await start('scout').ended;
+    assert.ok(outcome.kind === 'asks');
+    assert.deepEqual(outcome.usage, { input_tokens: 0, output_tokens: 0, model_calls: 1 });
+    assert.deepEqual(await readRunUsage(fresh.database, work.executionId), outcome.usage);
+  });
+
+  it('adds a limited number of messages to the feed of its run, and numbers those of a repeat further', async () => {
+    const { database } = fresh;
+    const texts = async (type: string) =>
+      (await feedOf(database, work.executionId))
+        .filter((event) => event.type === type)
+        .map(({ data }) => data['text']);
+    const first = await createAgentFeed({ database, clock }, work);
+    for (let number = 1; number < MAX_AGENT_MESSAGES; number += 1) first.message(`message ${number}`);
+    await first.flush();
+    const again = await createAgentFeed({ database, clock }, work);
+    again.message('the last one');
+    again.message('one too many');
+    again.progress(50, 'halfway');
+    await again.flush();
+    assert.equal((await texts('agent.message')).at(-1), 'the last one');
+    assert.deepEqual(await texts('step.progress'), ['halfway']);
+  });
+});
