@@ -39,11 +39,11 @@ const VISITS: readonly Visit[] = [
     title: 'a webhook',
     link: `ul[aria-label=Webhooks] a:text-is("${WEBHOOK_PATH}")`,
     content: { selector: 'main h1', text: WEBHOOK_PATH },
-    data: { selector: 'ul[aria-label=Deliveries] > li' },
+    data: { selector: '[data-delivery]' },
   },
   {
     title: 'a delivery beside its log',
-    link: 'ul[aria-label=Deliveries] > li:nth-child(3) a',
+    link: '[data-delivery]:nth-child(3) a',
     content: { selector: 'aside h2' },
     data: { selector: 'aside ol[aria-label=Timeline] > li' },
   },

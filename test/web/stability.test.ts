@@ -107,6 +107,39 @@ describe('a list beside its details', () => {
     );
   });
 
+  it('lays out only rows near the viewport, and keeps the focus while it grows', async () => {
+    for (let count = PAGE_OF_LIST; count <= 2 * PAGE_OF_LIST; count += 1)
+      await insertRun(world.database, newRunRow(world.installation));
+    await page.setViewportSize({ width: 1280, height: 500 });
+    await at.go('/orchestration');
+    const rows = page.locator('[data-run]');
+    const isLaidOut = (row: Locator) =>
+      row.evaluate((element) => element.checkVisibility({ contentVisibilityAuto: true }));
+    await rows.first().waitFor();
+    const total = 2 * PAGE_OF_LIST + 2;
+    await eventually('all pages are loaded', async () => {
+      await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+      return (await rows.count()) === total;
+    });
+    const focused = rows.nth(2 * PAGE_OF_LIST);
+    await focused.locator('a').focus();
+    for (let step = 1; step <= 3; step += 1) await page.keyboard.press('k');
+    await rows
+      .nth(2 * PAGE_OF_LIST - 3)
+      .locator('a:focus')
+      .waitFor();
+    await eventually('rows far away are skipped', async () => !(await isLaidOut(rows.first())));
+    assert.ok(await isLaidOut(focused));
+    await insertRun(world.database, newRunRow(world.installation));
+    await eventually('the new run is listed', async () => (await rows.count()) === total + 1);
+    await rows
+      .nth(2 * PAGE_OF_LIST - 2)
+      .locator('a:focus')
+      .waitFor();
+    await rows.first().scrollIntoViewIfNeeded();
+    await eventually('the first row is laid out', () => isLaidOut(rows.first()));
+  });
+
   it('has the code of its details before they are opened', async () => {
     const loaded = page.waitForResponse(/\/run-panel[^/]*\.js$/);
     await at.go('/orchestration');

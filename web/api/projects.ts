@@ -1,4 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useCallback, useMemo } from 'react';
 import { unwrap, api, type Schemas } from './client.ts';
 import { fetchAll } from './pages.ts';
 
@@ -12,9 +13,13 @@ export const projectsQuery = queryOptions({
   staleTime: 60_000,
 });
 
+const NONE: readonly Project[] = [];
+
 /** Returns the projects, and their names by id: `…` for an unknown id. */
 export function useProjects() {
-  const { data: projects = [] } = useQuery(projectsQuery);
-  const names = new Map(projects.map((project) => [project.id, project.name]));
-  return { projects, nameOf: (id: string) => names.get(id) ?? '…' };
+  const { data: projects = NONE } = useQuery(projectsQuery);
+  const names = useMemo(() => new Map(projects.map(({ id, name }) => [id, name])), [projects]);
+  // The same function while the projects are the same: a long list renders again with another one.
+  const nameOf = useCallback((id: string) => names.get(id) ?? '…', [names]);
+  return { projects, nameOf };
 }

@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router';
-import { memo } from 'react';
+import { memo, type CSSProperties } from 'react';
 import { isTerminal, shownStateOf } from '../../../src/domain/tasks/task-states.ts';
 import { useProjects } from '../../api/projects.ts';
 import { ProgressLine } from '../../components/progress-line.tsx';
+import { useRowGroups } from '../../components/use-row-groups.ts';
 import { Status } from '../../components/status.tsx';
 import { Duration, Elapsed, RelativeTime } from '../../components/time.tsx';
 import { toneOf } from '../../components/tones.ts';
@@ -22,11 +23,12 @@ type TableProps = { rows: readonly ListedRun[]; openId: string | undefined; sele
 /** The table of runs. Each row opens its details beside the list, and can be selected. */
 export function RunTable({ rows, openId, selection }: TableProps) {
   const { nameOf } = useProjects();
+  const groups = useRowGroups(rows, idOf);
   return (
     <div className={classes['frame']}>
-      <table className={classes['table']}>
+      <table className={classes['table']} data-selectable={selection !== null || undefined}>
         <thead>
-          <tr>
+          <tr className={classes['columns']}>
             {selection ? (
               <th className={classes['check']}>
                 <SelectAll rows={rows} {...selection} />
@@ -41,22 +43,59 @@ export function RunTable({ rows, openId, selection }: TableProps) {
             <th className={classes['widest']}>Submitted by</th>
           </tr>
         </thead>
-        <tbody>
-          {rows.map((run) => (
-            <Row
-              key={run.execution_id}
-              run={run}
-              project={nameOf(run.project_id)}
-              isOpen={run.execution_id === openId}
-              isSelected={selection && selection.ids.has(run.execution_id)}
-              onSelect={selection?.onChange}
-            />
-          ))}
-        </tbody>
+        {groups.map((group) => (
+          <RowGroup
+            key={group.key}
+            rows={group.rows}
+            nameOf={nameOf}
+            openId={group.rows.some((run) => run.execution_id === openId) ? openId : undefined}
+            selectedIds={selection && selection.ids}
+            onSelect={selection?.onChange}
+          />
+        ))}
       </table>
     </div>
   );
 }
+
+function idOf(run: ListedRun): string {
+  return run.execution_id;
+}
+
+/** Rows that are laid out only near the viewport. Until then, their number of lines determines their height. */
+const RowGroup = memo(function RowGroup({
+  rows,
+  nameOf,
+  openId,
+  selectedIds,
+  onSelect,
+}: {
+  rows: readonly ListedRun[];
+  nameOf: (projectId: string) => string;
+  openId: string | undefined;
+  /** null: rows cannot be selected. */
+  selectedIds: ReadonlySet<string> | null;
+  onSelect: NonNullable<Selection>['onChange'] | undefined;
+}) {
+  const withNote = rows.filter((run) => noteOf(run) !== '' || !isTerminal(run.state)).length;
+  return (
+    <tbody
+      className="row-group"
+      style={{ '--rows': rows.length, '--second-lines': withNote } as CSSProperties}
+    >
+      {rows.map((run) => (
+        <Row
+          key={run.execution_id}
+          run={run}
+          project={nameOf(run.project_id)}
+          isOpen={run.execution_id === openId}
+          isSelected={selectedIds && selectedIds.has(run.execution_id)}
+          onSelect={onSelect}
+        />
+      ))}
+    </tbody>
+  );
+});
 
 const Row = memo(function Row({
   run,
@@ -73,7 +112,12 @@ const Row = memo(function Row({
   onSelect: NonNullable<Selection>['onChange'] | undefined;
 }) {
   return (
-    <tr className={classes['row']} data-open={isOpen || undefined} data-run={run.execution_id} data-list-row>
+    <tr
+      className={`${classes['columns']} ${classes['row']}`}
+      data-open={isOpen || undefined}
+      data-run={run.execution_id}
+      data-list-row
+    >
       {isSelected === null ? null : (
         <td className={classes['check']}>
           <label>
@@ -107,14 +151,18 @@ const Row = memo(function Row({
         <Note run={run} />
       </td>
       <td className={classes['wide']}>{run.task_type}</td>
-      <td className={classes['wide']}>{project}</td>
+      <td className={classes['wide']} title={project}>
+        {project}
+      </td>
       <td className={classes['progress']}>
         <Progress run={run} />
       </td>
       <td className={classes['wide']}>
         <RelativeTime at={run.created_at} />
       </td>
-      <td className={classes['widest']}>{actorName(run.created_by)}</td>
+      <td className={classes['widest']} title={actorName(run.created_by)}>
+        {actorName(run.created_by)}
+      </td>
     </tr>
   );
 });
@@ -175,9 +223,11 @@ function Progress({ run }: { run: ListedRun }) {
         tone={toneOf(shownStateOf(run))}
         label={`Progress of ${run.title}`}
       />
-      <span className={classes['quiet']}>
-        {progressText(run)}{' '}
-        <span className="one-line">
+      <span className={classes['live']}>
+        <span className={classes['quiet']} title={progressText(run)}>
+          {progressText(run)}
+        </span>
+        <span className={classes['quiet']}>
           · <Elapsed since={run.started_at ?? run.created_at} />
         </span>
       </span>

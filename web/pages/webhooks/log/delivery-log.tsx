@@ -11,7 +11,7 @@ import { Dot } from '../../../components/status.tsx';
 import { logQuery, type Delivery, type Webhook } from '../parts/queries.ts';
 import { withChange, type LogSearch } from '../search.ts';
 import { DeliveryPanel } from './delivery-panel.tsx';
-import { DeliveryRow } from './delivery-row.tsx';
+import { DeliveryRows } from './delivery-rows.tsx';
 import { eventAsCurl } from './example.ts';
 import { LogFilters } from './log-filters.tsx';
 import classes from './log.module.css';
@@ -72,11 +72,7 @@ export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
       ) : rows.length === 0 ? (
         <EmptyLog search={search} webhook={webhook} />
       ) : (
-        <ul className={classes['rows']} aria-label="Deliveries">
-          {rows.map((row) => (
-            <DeliveryRow key={row.id} delivery={row} isOpen={row.id === search.delivery} />
-          ))}
-        </ul>
+        <DeliveryRows rows={rows} openId={search.delivery} />
       )}
       <LoadMore {...log} />
       {search.delivery ? (

@@ -17,7 +17,13 @@ export const DeliveryRow = memo(function DeliveryRow({
 }) {
   const { automatic, scheduled } = comingAttempts(delivery);
   return (
-    <li className={classes['row']} data-open={isOpen || undefined} data-delivery={delivery.id} data-list-row>
+    <div
+      role="listitem"
+      className={classes['row']}
+      data-open={isOpen || undefined}
+      data-delivery={delivery.id}
+      data-list-row
+    >
       <span className={classes['status']}>
         <Status status={delivery.status} />
       </span>
@@ -56,7 +62,7 @@ export const DeliveryRow = memo(function DeliveryRow({
           </>
         ) : null}
       </span>
-    </li>
+    </div>
   );
 });
 
