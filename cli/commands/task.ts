@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import { TASK_TYPES } from '../../src/domain/tasks/task-run.ts';
-import { TASK_STATES } from '../../src/domain/tasks/task-states.ts';
+import { RUN_ERROR_CODES, TASK_STATES } from '../../src/domain/tasks/task-states.ts';
 import { storeCallbackSecret } from '../callback-secrets.ts';
 import { type Context, contextOf } from '../context.ts';
 import { EXIT, exitCodeOf, usageError } from '../exit-codes.ts';
@@ -121,6 +121,7 @@ type ListOptions = {
   createdBy?: string;
   state?: string[];
   type?: string[];
+  error?: string[];
   createdAfter?: string;
   createdBefore?: string;
   metadata?: string[];
@@ -147,6 +148,7 @@ function addReading(task: Command): void {
     .option('--created-by <submitter>', 'only runs of user:<e-mail> or key:<prefix>; `me`: your own')
     .addOption(new Option('--state <state...>', 'only these states').choices(TASK_STATES))
     .addOption(new Option('--type <type...>', 'only these types').choices(TASK_TYPES))
+    .addOption(new Option('--error <code...>', 'only runs with one of these errors').choices(RUN_ERROR_CODES))
     .option('--created-after <time>', 'submitted at or after this time (ISO 8601)')
     .option('--created-before <time>', 'submitted before this time (ISO 8601)')
     .option('--metadata <name=value...>', 'only runs with this metadata')
@@ -226,6 +228,7 @@ function listQuery(options: ListOptions): Record<string, string | string[] | und
     created_by: options.createdBy,
     state: options.state?.join(','),
     task_type: options.type?.join(','),
+    errors: options.error?.join(','),
     created_after: options.createdAfter,
     created_before: options.createdBefore,
     project_id: options.project,

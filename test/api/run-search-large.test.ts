@@ -109,6 +109,7 @@ describe('the search in a list of 60,000 tasks', () => {
   for (const [title, filter] of [
     ['an ended state', { states: ['escalated'] }],
     ['a rare type', { taskTypes: ['bug'] }],
+    ['an error', { errorCodes: ['engine_failed'] }],
     ['the time of the last change', { changedAfter: createdAt(RUNS + 1) }],
   ] as const satisfies [string, Partial<RunFilter>][]) {
     it(`reads a limited number of runs for a page of ${title}, and to count them`, async () => {

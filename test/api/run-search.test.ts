@@ -96,6 +96,27 @@ describe('the search for tasks', () => {
   });
 });
 
+describe('the list of tasks with an error', () => {
+  const world = useWorld();
+
+  it('contains those that failed with one of the codes', async () => {
+    const submit = async (rehearsal: object) =>
+      (await world.submit({ title: 'Task', metadata: { rehearsal } })).json.execution_id as string;
+    const failed = await submit({ unrecoverable: { step: 1 } });
+    const recovered = await submit({ fail: { step: 1, times: 1 } });
+    await Promise.all([world.reaches(failed, 'failed'), world.reaches(recovered, 'completed')]);
+    const found = async (query: string) => {
+      const { json } = await world.send('GET', `/api/v1/tasks?${query}`);
+      return json.data.map(({ execution_id: id }: { execution_id: string }) => id);
+    };
+    assert.deepEqual(await found('errors=step_failed'), [failed]);
+    assert.deepEqual(await found('errors=run_timed_out,step_failed'), [failed]);
+    assert.deepEqual(await found('errors=step_failed&state=completed'), []);
+    assert.deepEqual(await found('errors=run_timed_out&errors=planning_failed'), []);
+    assertProblem(await world.send('GET', '/api/v1/tasks?errors=lost'), 400, 'bad_request');
+  });
+});
+
 describe('the list of tasks that wait for a person', () => {
   const world = useWorld();
   const needed = async () => {

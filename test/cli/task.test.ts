@@ -153,6 +153,7 @@ describe('baton task', () => {
     assert.equal(await found('--created-by', 'me'), 1);
     assert.equal(await found('--created-by', 'user:nobody@example.com'), 0);
     assert.equal(await found('--needs-me'), 0);
+    assert.equal(await found('--error', 'step_failed', 'run_timed_out'), 0);
     const refused = await cli.run(['task', 'list', '--search', '?']);
     assert.equal(refused.code, 5);
     assert.match(refused.stderr, /`q` must contain a letter or a digit/);

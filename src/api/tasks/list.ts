@@ -57,6 +57,7 @@ export async function filterOf(
     projectIds: query.project_id ? [query.project_id] : all,
     ...(query.state ? { states: query.state } : {}),
     ...(query.task_type ? { taskTypes: query.task_type } : {}),
+    ...(query.errors ? { errorCodes: query.errors } : {}),
     ...(query.created_after ? { createdAfter: query.created_after } : {}),
     ...(query.created_before ? { createdBefore: query.created_before } : {}),
     ...(query.created_by ? { createdBy: await submittersOf(deps, caller, query.created_by) } : {}),

@@ -12,7 +12,7 @@ import { CALLBACK_STATUSES, CALLBACK_TRIGGERS } from '../../domain/tasks/callbac
 import { escalation, progress, question, runError, step, usage } from '../../domain/tasks/run-schemas.ts';
 import { runSearchOf } from '../../domain/tasks/run-search.ts';
 import { TASK_TYPES } from '../../domain/tasks/task-run.ts';
-import { TASK_STATES } from '../../domain/tasks/task-states.ts';
+import { RUN_ERROR_CODES, TASK_STATES } from '../../domain/tasks/task-states.ts';
 import { isStorableJson } from '../../domain/common/text.ts';
 import { feedEvent } from '../../domain/tasks/feed-schemas.ts';
 import {
@@ -188,6 +188,7 @@ const filters = {
     ),
   state: listParameter(TASK_STATES).optional(),
   task_type: listParameter(TASK_TYPES).optional(),
+  errors: listParameter(RUN_ERROR_CODES).optional().describe('Only runs with one of these codes in `errors`'),
   created_after: givenTime.optional().describe('Submitted at or after this time'),
   created_before: givenTime.optional().describe('Submitted before this time'),
   project_id: uuid.optional().describe('For users, who can access all projects of their workspace'),

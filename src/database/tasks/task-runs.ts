@@ -3,7 +3,7 @@ import { raw, type InferEntity } from '@mikro-orm/core';
 import { IDEMPOTENCY_RETENTION_MS } from '../../domain/common/limits.ts';
 import type { StoredPlan } from '../../domain/tasks/rerun.ts';
 import type { TaskType } from '../../domain/tasks/task-run.ts';
-import { isTerminal, type TaskState } from '../../domain/tasks/task-states.ts';
+import { isTerminal, type RunErrorCode, type TaskState } from '../../domain/tasks/task-states.ts';
 import type { RunSearch } from '../../domain/tasks/run-search.ts';
 import { recordAudit } from '../people/audit.ts';
 import { Notification } from '../people/entities.ts';
@@ -46,6 +46,8 @@ export type RunFilter = {
   projectIds: readonly string[];
   states?: readonly TaskState[];
   taskTypes?: readonly TaskType[];
+  /** Only runs with one of these codes among their errors. */
+  errorCodes?: readonly RunErrorCode[];
   createdAfter?: Date;
   createdBefore?: Date;
   metadata?: Readonly<Record<string, string>>;
@@ -174,6 +176,10 @@ export function checkedConditions(filter: CountedFilter): Condition[] {
   const conditions: Condition[] = [];
   if (filter.states) conditions.push({ state: { $in: [...filter.states] } });
   if (filter.taskTypes) conditions.push({ task_type: { $in: [...filter.taskTypes] } });
+  if (filter.errorCodes) {
+    const words = `exists (select from json_array_elements(errors) error where error->>'code' = any(?::text[]))`;
+    conditions.push({ [raw(words, [`{${filter.errorCodes.join(',')}}`])]: [] });
+  }
   if (filter.createdAfter) conditions.push({ created_at: { $gte: filter.createdAfter } });
   if (filter.createdBefore) conditions.push({ created_at: { $lt: filter.createdBefore } });
   if (filter.changedAfter) {

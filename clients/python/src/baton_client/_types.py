@@ -1,5 +1,5 @@
 # Generated from the schemas of the service by dev/types/python-types.ts.
-# Their SHA-256 is ef47d30a1f4f01641acb8c0065451e32268f48e6197a65574d4445698cd5210f.
+# Their SHA-256 is 75e4b50a4146d0c80d0e02a52af91c84f654394770b83e9b6e280a2bb2756664.
 
 from __future__ import annotations
 
@@ -1164,6 +1164,10 @@ class TaskFilter(TypedDict):
     """
     state: NotRequired[list[Literal["initializing", "planning", "executing", "paused", "completed", "failed", "cancelled", "escalated"]]]
     task_type: NotRequired[list[Literal["feature", "bug", "spec", "chore"]]]
+    errors: NotRequired[list[Literal["step_failed", "step_timed_out", "planning_failed", "run_timed_out", "engine_timed_out", "engine_failed"]]]
+    """
+    Only runs with one of these codes in `errors`
+    """
     created_after: NotRequired[str]
     """
     Submitted at or after this time
