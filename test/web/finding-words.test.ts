@@ -18,9 +18,11 @@ describe('the filters of runs in an address', () => {
         text: 'csv A-17',
         state: 'failed,unknown,paused',
         type: 'bug',
+        error: 'step_failed,unknown',
         by: 'user:ann@example.com',
         needs: 'me',
         span: '7d',
+        since: '2026-01-31T12:00:00Z',
         from: '2026-01-31',
         to: '2026-02-30',
         submit: 'yes',
@@ -30,14 +32,16 @@ describe('the filters of runs in an address', () => {
         text: 'csv A-17',
         state: ['paused', 'failed'],
         type: ['bug'],
+        error: ['step_failed'],
         by: 'user:ann@example.com',
         needs: 'me',
         span: '7d',
+        since: '2026-01-31T12:00:00.000Z',
         from: '2026-01-31',
         submit: 'yes',
       },
     );
-    assert.deepEqual(runListSearch({ needs: 'you', span: '8d', text: '' }), {});
+    assert.deepEqual(runListSearch({ needs: 'you', span: '8d', since: 'noon', text: '' }), {});
   });
 
   it('do not include the open run and the form', () => {
@@ -51,17 +55,29 @@ describe('the filters of runs in an address', () => {
 
   it('become parameters of the API', () => {
     assert.deepEqual(
-      parametersOf({ text: 'csv', state: ['failed'], type: ['bug'], project: 'p', by: 'me', needs: 'me' }),
+      parametersOf({
+        text: 'csv',
+        state: ['failed'],
+        type: ['bug'],
+        error: ['step_failed'],
+        project: 'p',
+        by: 'me',
+        needs: 'me',
+      }),
       {
         q: 'csv',
         state: ['failed'],
         task_type: ['bug'],
+        errors: ['step_failed'],
         project_id: 'p',
         created_by: 'me',
         needs_me: 'true',
       },
     );
     assert.deepEqual(parametersOf({ text: '-' }), {}, 'the beginning of a text');
+    assert.deepEqual(parametersOf({ since: '2026-01-31T12:00:00.000Z' }), {
+      created_after: '2026-01-31T12:00:00.000Z',
+    });
     assert.deepEqual(parametersOf({ from: '2026-01-31', to: '2026-02-28' }), {
       created_after: new Date(2026, 0, 31).toISOString(),
       created_before: new Date(2026, 2, 1).toISOString(),

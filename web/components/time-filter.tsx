@@ -1,21 +1,27 @@
+import { formatLocal } from '../format/time.ts';
 import { dayOf, parseDay, SPAN_LABELS, SPANS, type Span } from '../format/spans.ts';
 
-/** A span that ends now, or days. Neither: any time. */
-export type TimeSearch = { span?: Span | undefined; from?: string | undefined; to?: string | undefined };
+/** A span that ends now, the time since a moment, or days. None of them: any time. */
+export type TimeSearch = {
+  span?: Span | undefined;
+  since?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+};
 
 type TimeProps = { search: TimeSearch; onChange: (search: Required<TimeSearch>) => void };
 
-const NONE = { span: undefined, from: undefined, to: undefined };
+const NONE = { span: undefined, since: undefined, from: undefined, to: undefined };
 
 /** A filter by time: one of the usual spans, or from one day to another. */
-export function TimeFilter({ search: { span, from, to }, onChange }: TimeProps) {
+export function TimeFilter({ search: { span, since, from, to }, onChange }: TimeProps) {
   const hasDays = from !== undefined || to !== undefined;
   return (
     <>
       <select
         className="plain-select"
         aria-label="Time"
-        value={hasDays ? 'days' : (span ?? '')}
+        value={hasDays ? 'days' : (since ?? span ?? '')}
         onChange={({ currentTarget: { value } }) =>
           onChange(
             value === 'days'
@@ -30,6 +36,7 @@ export function TimeFilter({ search: { span, from, to }, onChange }: TimeProps) 
             {SPAN_LABELS[value]}
           </option>
         ))}
+        {since ? <option value={since}>Since {formatLocal(since)}</option> : null}
         <option value="days">Days…</option>
       </select>
       {hasDays ? (

@@ -25,6 +25,12 @@ export function parseDay(value: unknown): string | undefined {
   return Number.isFinite(time) && new Date(time).toISOString().startsWith(value) ? value : undefined;
 }
 
+/** Returns a time such as `2026-01-31T12:00:00.000Z`; undefined if the text is none. */
+export function parseTime(value: unknown): string | undefined {
+  const time = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isFinite(time) ? new Date(time).toISOString() : undefined;
+}
+
 /** Returns the day of a moment in the local time zone. */
 export function dayOf(moment: Date): string {
   const [month, day] = [moment.getMonth() + 1, moment.getDate()].map((part) => String(part).padStart(2, '0'));

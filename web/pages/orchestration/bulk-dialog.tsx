@@ -6,7 +6,7 @@ import { Confirm } from '../../components/confirm.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';
 import { errorMessage } from '../../components/states.tsx';
 import { doForAll, type BulkAction, type BulkResult } from './bulk.ts';
-import { invalidateRuns, type ListedRun } from './queries.ts';
+import { fetchStartOfNewRuns, invalidateRuns, type ListedRun } from './queries.ts';
 import { ShowNewRuns } from './show-new-runs.tsx';
 import { plural } from './words.ts';
 import { Dialog } from '../../components/dialog.tsx';
@@ -24,8 +24,8 @@ type DialogProps = {
   /** Called if nothing was done. */
   onClose: () => void;
   onDone: () => void;
-  /** Lists the runs that were started. */
-  onShowNew: () => void;
+  /** Lists the runs that the user has started since this time; all if it is undefined. */
+  onShowNew: (since: string | undefined) => void;
 };
 
 /** Asks once before many runs are cancelled or rerun, then shows what failed. */
@@ -33,11 +33,16 @@ export function BulkDialog({ action, runs, others, onClose, onDone, onShowNew }:
   const [done, setDone] = useState(0);
   const queryClient = useQueryClient();
   const bulk = useMutation({
-    mutationFn: () => doForAll(runs, action === 'cancel' ? cancel : rerun, setDone),
+    mutationFn: async () => {
+      const since = action === 'cancel' ? undefined : await fetchStartOfNewRuns();
+      return { since, results: await doForAll(runs, action === 'cancel' ? cancel : rerun, setDone) };
+    },
     onSettled: () => invalidateRuns(queryClient),
   });
-  if (bulk.data)
-    return <Results action={action} results={bulk.data} onClose={onDone} onShowNew={onShowNew} />;
+  if (bulk.data) {
+    const { since, results } = bulk.data;
+    return <Results action={action} results={results} onClose={onDone} onShowNew={() => onShowNew(since)} />;
+  }
   const count = plural(runs.length, 'run');
   return (
     <Confirm
@@ -52,6 +57,7 @@ export function BulkDialog({ action, runs, others, onClose, onDone, onShowNew }:
       isDestructive={action === 'cancel'}
       onConfirm={() => bulk.mutate()}
       isPending={bulk.isPending}
+      error={bulk.error}
     >
       <Stack gap="sm">
         <Text size="sm">
@@ -85,9 +91,11 @@ function leftOutText(action: BulkAction, others: number): string {
   return action === 'cancel' ? `${them}: already ended.` : `${them}: not ended yet.`;
 }
 
-type ResultsProps = Pick<DialogProps, 'action' | 'onShowNew'> & {
+type ResultsProps = {
+  action: BulkAction;
   results: readonly Result[];
   onClose: () => void;
+  onShowNew: () => void;
 };
 
 function Results({ action, results, onClose, onShowNew }: ResultsProps) {

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { TASK_TYPES } from '../../../src/domain/tasks/task-run.ts';
-import { TASK_STATES } from '../../../src/domain/tasks/task-states.ts';
+import { RUN_ERROR_CODES, TASK_STATES } from '../../../src/domain/tasks/task-states.ts';
 import { membersQuery } from '../../api/members.ts';
 import { useProjects } from '../../api/projects.ts';
 import { FilterMenu } from '../../components/filter-menu.tsx';
@@ -11,19 +11,20 @@ import { Status } from '../../components/status.tsx';
 import { TimeFilter } from '../../components/time-filter.tsx';
 import classes from './filters.module.css';
 import { filtersOf, hasFilters, withoutEmpty, type SearchChange } from './list-search.ts';
-import { submitterOptions } from './words.ts';
+import { errorTitle, submitterOptions } from './words.ts';
 
 const routeApi = getRouteApi('/signed-in/orchestration');
 
 const STATES = TASK_STATES.map((value) => ({ value, title: <Status status={value} /> }));
 const TYPES = TASK_TYPES.map((value) => ({ value, title: value }));
+const ERRORS = RUN_ERROR_CODES.map((value) => ({ value, title: errorTitle(value) }));
 
 /** The filters of the list. All of them are in the address. `submitters` are those of the listed runs. */
 export function RunFilters({ submitters }: { submitters: readonly string[] }) {
   const search = routeApi.useSearch();
   const navigate = routeApi.useNavigate();
   const { projects } = useProjects();
-  const { text = '', state = [], type = [], project, by, needs } = search;
+  const { text = '', state = [], type = [], error = [], project, by, needs } = search;
   const change = (members: SearchChange) =>
     void navigate({ search: (before) => withoutEmpty({ ...before, ...members }), replace: true });
   const clear = () =>
@@ -48,6 +49,12 @@ export function RunFilters({ submitters }: { submitters: readonly string[] }) {
         options={TYPES}
         chosen={type}
         onChange={(chosen) => change({ type: chosen })}
+      />
+      <FilterMenu
+        label="Error"
+        options={ERRORS}
+        chosen={error}
+        onChange={(chosen) => change({ error: chosen })}
       />
       <Choice
         label="Project"

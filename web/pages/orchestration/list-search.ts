@@ -1,7 +1,12 @@
 import { runSearchOf } from '../../../src/domain/tasks/run-search.ts';
 import { TASK_TYPES, type TaskType } from '../../../src/domain/tasks/task-run.ts';
-import { TASK_STATES, type TaskState } from '../../../src/domain/tasks/task-states.ts';
-import { parseDay, SPANS, startOfDay, startOfSpan, type Span } from '../../format/spans.ts';
+import {
+  RUN_ERROR_CODES,
+  TASK_STATES,
+  type RunErrorCode,
+  type TaskState,
+} from '../../../src/domain/tasks/task-states.ts';
+import { parseDay, parseTime, SPANS, startOfDay, startOfSpan, type Span } from '../../format/spans.ts';
 import { parseText, parseList } from '../../routing/search.ts';
 
 /** The filters of the list. */
@@ -10,12 +15,16 @@ export type ListFilters = {
   text?: string;
   state?: TaskState[];
   type?: TaskType[];
+  /** Why a run failed. */
+  error?: RunErrorCode[];
   project?: string;
   /** The submitter: `user:<e-mail>`, `key:<prefix>`, or `me`. */
   by?: string;
   /** Only runs that wait for a person. */
   needs?: 'me';
   span?: Span;
+  /** The exact time of the first run that is listed. */
+  since?: string;
   /** The first and the last day, such as `2026-01-31`. */
   from?: string;
   to?: string;
@@ -31,10 +40,12 @@ export function runListSearch(search: Record<string, unknown>): RunListSearch {
     text: parseText(search['text']),
     state: parseList(search['state'], TASK_STATES),
     type: parseList(search['type'], TASK_TYPES),
+    error: parseList(search['error'], RUN_ERROR_CODES),
     project: parseText(search['project']),
     by: parseText(search['by']),
     needs: search['needs'] === 'me' ? 'me' : undefined,
     span,
+    since: parseTime(search['since']),
     from: parseDay(search['from']),
     to: parseDay(search['to']),
     run: parseText(search['run']),
@@ -63,16 +74,30 @@ export function hasFilters(search: RunListSearch): boolean {
 }
 
 /** Returns the parameters of the API for filters. Those of a span depend on the present time. */
-export function parametersOf({ text, state, type, project, by, needs, span, from, to }: ListFilters) {
+export function parametersOf({
+  text,
+  state,
+  type,
+  error,
+  project,
+  by,
+  needs,
+  span,
+  since,
+  from,
+  to,
+}: ListFilters) {
   return {
     // Without a letter or a digit, it is the beginning of a text.
     ...(text && runSearchOf(text) && { q: text }),
     ...(state && { state }),
     ...(type && { task_type: type }),
+    ...(error && { errors: error }),
     ...(project && { project_id: project }),
     ...(by && { created_by: by }),
     ...(needs && { needs_me: 'true' as const }),
     ...(span && { created_after: startOfSpan(span) }),
+    ...(since && { created_after: since }),
     ...(from && { created_after: startOfDay(from) }),
     ...(to && { created_before: startOfDay(to, { after: 1 }) }),
   };

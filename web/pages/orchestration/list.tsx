@@ -87,7 +87,7 @@ export function RunList() {
           rows={rows}
           openId={search.run}
           filters={filtersOf(search)}
-          onShowNew={() => void navigate({ search: newRunsIn(search) })}
+          onShowNew={(since) => void navigate({ search: withoutEmpty({ by: 'me', since }) })}
           empty={<NoRuns filters={filtersOf(search)} submit={submit} />}
         />
       )}
@@ -138,11 +138,6 @@ function hasMorePages(list: { pages: readonly unknown[] } | undefined): boolean 
 
 function refreshMs(rows: readonly ListedRun[] = []): number {
   return rows.some((run) => !isTerminal(run.state)) ? ACTIVE_REFRESH_MS : IDLE_REFRESH_MS;
-}
-
-/** Returns the filters for the runs that the user has just started, with those filters that also hold for new runs. */
-function newRunsIn({ text, type, project }: RunListSearch): RunListSearch {
-  return withoutEmpty({ text, type, project, by: 'me', span: '1h' });
 }
 
 function withRun(search: RunListSearch, run: string | undefined): RunListSearch {

@@ -7,7 +7,7 @@ import { ErrorText } from '../../components/states.tsx';
 import { createRequestKeys } from '../../forms/request-key.ts';
 import type { BulkAction } from './bulk.ts';
 import { parametersOf, type ListFilters } from './list-search.ts';
-import { invalidateRuns } from './queries.ts';
+import { fetchStartOfNewRuns, invalidateRuns } from './queries.ts';
 import { ShowNewRuns } from './show-new-runs.tsx';
 import { plural } from './words.ts';
 import { Dialog } from '../../components/dialog.tsx';
@@ -17,8 +17,8 @@ type Filter = ReturnType<typeof parametersOf>;
 type MatchingProps = {
   filters: ListFilters;
   onClose: () => void;
-  /** Lists the runs that were started. */
-  onShowNew: () => void;
+  /** Lists the runs that the user has started since this time; all if it is undefined. */
+  onShowNew: (since: string | undefined) => void;
 };
 
 /** Cancels or reruns all runs that match the filters, also those on later pages. Their numbers are shown first. */
@@ -38,14 +38,15 @@ export function MatchingDialog({ filters, onClose, onShowNew }: MatchingProps) {
   const bulk = useMutation({
     mutationFn: async (action: BulkAction) => {
       const body = { filter };
+      const since = action === 'cancel' ? undefined : await fetchStartOfNewRuns();
       const count = await sendForAll(action, body, keyOf(body));
-      return `${plural(count, 'run')} ${action === 'cancel' ? 'cancelled' : 'started'}`;
+      return { since, text: `${plural(count, 'run')} ${action === 'cancel' ? 'cancelled' : 'started'}` };
     },
     onSettled: () => invalidateRuns(queryClient),
   });
   const error = bulk.error ?? counts.error;
   return (
-    <Dialog opened onClose={onClose} title={bulk.data ?? 'All matching runs'} centered>
+    <Dialog opened onClose={onClose} title={bulk.data?.text ?? 'All matching runs'} centered>
       <Stack gap="md">
         {bulk.data ? null : <Text size="sm">{explanationOf(counts.data)}</Text>}
         <ErrorText error={error} />
@@ -54,7 +55,7 @@ export function MatchingDialog({ filters, onClose, onShowNew }: MatchingProps) {
             Close
           </Button>
           {bulk.data && bulk.variables === 'rerun' ? (
-            <ShowNewRuns onClose={onClose} onShowNew={onShowNew} />
+            <ShowNewRuns onClose={onClose} onShowNew={() => onShowNew(bulk.data.since)} />
           ) : null}
           {bulk.data || !counts.data ? null : (
             <Actions

@@ -47,6 +47,16 @@ async function fetchRuns(filters: ListFilters, cursor: string | undefined, signa
   return await unwrap(api.GET('/api/v1/tasks', { params: { query }, signal }));
 }
 
+/**
+ * Returns a time after the newest run of the user, by the clock of the server: since then, the user's runs are those that are
+ * started next. undefined: the user has no runs.
+ */
+export async function fetchStartOfNewRuns(): Promise<string | undefined> {
+  const query = { created_by: 'me', limit: 1 };
+  const { data } = await unwrap(api.GET('/api/v1/tasks', { params: { query } }));
+  return data[0] && new Date(Date.parse(data[0].created_at) + 1).toISOString();
+}
+
 /** Refetches all lists of runs, and the runs that are shown. */
 export function invalidateRuns(client: QueryClient): void {
   void client.invalidateQueries({ queryKey: ['runs'] });

@@ -20,8 +20,8 @@ type SelectableProps = {
   filters: ListFilters;
   /** Shown without rows. */
   empty: ReactNode;
-  /** Lists the runs that were just started. */
-  onShowNew: () => void;
+  /** Lists the runs that the user has started since this time; all if it is undefined. */
+  onShowNew: (since: string | undefined) => void;
 };
 
 /** An action for many runs that is asked about or in progress. */
