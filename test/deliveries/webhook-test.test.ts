@@ -72,7 +72,7 @@ describe('a test of a webhook', function () {
 
   it('has a second signature in its preview only while the previous secret is valid', async () => {
     const sealing = createSealing(world.configuration.sealingKeys);
-    const dependencies = { ...dependenciesWith(() => assert.fail()), sealing } as unknown as Dependencies;
+    const dependencies = { ...dependenciesWith(() => assert.fail()), sealing };
     const previewed = async (previousSecretUntil: Date) => {
       const id = await world.webhook({
         url: receiver.url,

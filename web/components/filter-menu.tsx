@@ -13,8 +13,8 @@ type FilterProps<T extends string> = {
 /** A filter whose button shows the selected values. */
 export function FilterMenu<T extends string>({ label, options, chosen, onChange }: FilterProps<T>) {
   const [first, ...more] = chosen;
-  const title = options.find(({ value }) => value === first)?.title;
-  const name = typeof title === 'string' ? title : first;
+  const shown = options.find(({ value }) => value === first)?.title;
+  const name = typeof shown === 'string' ? shown : first;
   const text = name === undefined ? label : `${label}: ${name}${more.length > 0 ? ` +${more.length}` : ''}`;
   return (
     <Popover position="bottom-start" shadow="md" trapFocus returnFocus>
