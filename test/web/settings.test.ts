@@ -185,6 +185,13 @@ describe('the settings screens', () => {
     await page.getByRole('row', { name: /Ada/ }).waitFor();
     const role = page.getByLabel('Role of Ada');
     assert.equal(await role.inputValue(), 'member');
+    const owner = page.getByRole('row', { name: world.installation.admin_email });
+    await owner.getByText('The last owner must stay.').waitFor();
+    assert.equal(await owner.getByRole('button').or(owner.getByRole('combobox')).count(), 0);
+    await assertAccessible(page, 'the last owner');
+    await role.selectOption('owner');
+    await owner.getByRole('button', { name: 'Remove…' }).waitFor();
+    assert.equal(await owner.getByRole('combobox').inputValue(), 'owner');
     // Leaving the page before the response would abort the request.
     const changed = page.waitForResponse((response) => response.request().method() === 'PATCH');
     await role.selectOption('viewer');

@@ -32,6 +32,7 @@ describe('a sign-in in the browser', () => {
     await at.go('/sign-in');
     await at.signIn(world.installation.admin_email, 'not the password');
     await at.page.getByRole('alert').getByText('Wrong e-mail address or password.').waitFor();
+    await at.page.getByText('Forgot your password? Ask an admin of your workspace for a new one.').waitFor();
     await assertAccessible(at.page, 'the sign-in page after a wrong password');
   });
 

@@ -26,7 +26,7 @@ export function Members() {
       <Stack gap="xl">
         <div>
           <PagedSection query={query} failure="The members could not be loaded" empty={null}>
-            {(members) => <MemberTable members={members} />}
+            {(members) => <MemberTable members={members} isComplete={!query.hasNextPage} />}
           </PagedSection>
         </div>
         {canInvite ? <Invitations /> : null}

@@ -95,6 +95,9 @@ function PasswordForm({ path }: { path: string }) {
         <Button type="submit" loading={signIn.isPending}>
           Sign in
         </Button>
+        <Text size="sm" c="dimmed">
+          Forgot your password? Ask an admin of your workspace for a new one.
+        </Text>
       </Stack>
     </form>
   );

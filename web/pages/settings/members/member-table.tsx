@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -12,15 +12,24 @@ import { membersQuery, type Member } from '../../../api/members.ts';
 import { RemoveMember } from './remove-member.tsx';
 import { ROLE_DESCRIPTIONS } from './roles.ts';
 
-/** People with their roles; admins change and remove them. */
-export function MemberTable({ members }: { members: readonly Member[] }) {
+type TableProps = {
+  members: readonly Member[];
+  /** Whether these are all members. */
+  isComplete: boolean;
+};
+
+/** People with their roles; admins change and remove them, but not the last owner. */
+export function MemberTable({ members, isComplete }: TableProps) {
   const { me, isAtLeast } = useSession();
   const [removing, setRemoving] = useState<Member | null>(null);
+  const owners = members.filter(({ role }) => role === 'owner');
   return (
     <>
       <DataTable label="Members" columns={['Name', 'E-mail', 'Role', 'Member since', '(Actions)']}>
         {members.map((member) => {
-          const canChange = isAtLeast('admin') && (member.role !== 'owner' || isAtLeast('owner'));
+          const isAllowed = isAtLeast('admin') && (member.role !== 'owner' || isAtLeast('owner'));
+          const isLastOwner = isComplete && member.role === 'owner' && owners.length === 1;
+          const canChange = isAllowed && !isLastOwner;
           return (
             <tr key={member.id}>
               <td>
@@ -43,6 +52,10 @@ export function MemberTable({ members }: { members: readonly Member[] }) {
                   <Button size="compact-sm" variant="default" onClick={() => setRemoving(member)}>
                     Remove…
                   </Button>
+                ) : isAllowed ? (
+                  <Text size="xs" c="dimmed">
+                    The last owner must stay. Make another member an owner first.
+                  </Text>
                 ) : null}
               </td>
             </tr>
