@@ -85,6 +85,7 @@ describe('the webhook screens', function () {
     assert.equal(new URL(page.url()).searchParams.get('status'), 'disabled');
     await at.go(`${LIST}/${busy}`);
     await page.getByRole('img', { name: /in the last 24 hours succeeded/ }).waitFor();
+    await page.getByText('live', { exact: true }).waitFor();
     await picture(page, 'webhook');
   });
 
@@ -502,6 +503,7 @@ describe('the webhook screens', function () {
     await page.getByRole('link', { name: /“Old CRM”/ }).click();
     await page.getByText('Webhook disabled').waitFor();
     await page.getByRole('button', { name: 'Notifications', exact: true }).waitFor();
+    await page.getByText('live', { exact: true }).waitFor();
     await picture(page, 'webhook-disabled');
     await log().filter({ hasText: 'held' }).first().getByRole('link').click();
     await panel().getByText('Enable the webhook, then recover its deliveries.').waitFor();

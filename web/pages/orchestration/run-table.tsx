@@ -218,18 +218,18 @@ function Progress({ run }: { run: ListedRun }) {
   }
   return (
     <>
-      <ProgressLine
-        percent={run.progress.percent}
-        tone={toneOf(shownStateOf(run))}
-        label={`Progress of ${run.title}`}
-      />
       <span className={classes['live']}>
-        <span className={classes['quiet']} title={progressText(run)}>
-          {progressText(run)}
-        </span>
+        <ProgressLine
+          percent={run.progress.percent}
+          tone={toneOf(shownStateOf(run))}
+          label={`Progress of ${run.title}`}
+        />
         <span className={classes['quiet']}>
-          · <Elapsed since={run.started_at ?? run.created_at} />
+          <Elapsed since={run.started_at ?? run.created_at} />
         </span>
+      </span>
+      <span className={classes['quiet']} title={progressText(run)}>
+        {progressText(run)}
       </span>
     </>
   );
