@@ -87,7 +87,7 @@ const SCREENS: readonly Screen[] = [
     what: 'an executing run',
     address: RUN,
     path: async (at) => `/orchestration/${await at.submit('Add CSV export to orders', { step_ms: 60_000 })}`,
-    shows: text('0 of 5'),
+    shows: (page) => page.getByRole('tab', { name: /^Events \(\d/ }),
     picture: 'run-executing',
   },
   {

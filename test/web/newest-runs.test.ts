@@ -71,21 +71,21 @@ describe('the groups of a long list', () => {
   const some = (...numbers: number[]) => numbers.map((number) => all[999 - number] ?? assert.fail());
   const group = (rows: { id: string }[], before: readonly RowGroup<{ id: string }>[] = []) =>
     groupRows(rows, ({ id }) => id, before);
-  const partsOf = (groups: readonly RowGroup<{ id: string }>[]) =>
+  const keysOf = (groups: readonly RowGroup<{ id: string }>[]) =>
     groups.map(({ key, rows }) => `${key}: ${rows[0]?.id}–${rows.at(-1)?.id}`);
   const first = group(some(...range(599, 500)));
 
   it('have at most 50 rows', () => {
-    assert.deepEqual(partsOf(first), ['1: 599–550', '2: 549–500']);
+    assert.deepEqual(keysOf(first), ['1: 599–550', '2: 549–500']);
     assert.deepEqual(group([]), []);
   });
 
   it('keep their rows while others are added above and below', () => {
     const above = group(some(600, ...range(599, 500)), first);
-    assert.deepEqual(partsOf(above), ['3: 600–600', '1: 599–550', '2: 549–500']);
+    assert.deepEqual(keysOf(above), ['3: 600–600', '1: 599–550', '2: 549–500']);
     const more = group(some(...range(620, 470)), above);
-    assert.deepEqual(partsOf(more), ['3: 620–600', '1: 599–550', '2: 549–500', '4: 499–470']);
-    assert.deepEqual(partsOf(group(some(...range(620, 450)), more)).at(-1), '4: 499–450');
+    assert.deepEqual(keysOf(more), ['3: 620–600', '1: 599–550', '2: 549–500', '4: 499–470']);
+    assert.deepEqual(keysOf(group(some(...range(620, 450)), more)).at(-1), '4: 499–450');
   });
 
   it('are the same objects if their rows are', () => {
@@ -99,14 +99,14 @@ describe('the groups of a long list', () => {
 
   it('lose rows that are no longer listed, and get back those between their own', () => {
     const fewer = group(some(599, 560, 550, ...range(549, 500)), first);
-    assert.deepEqual(partsOf(fewer), ['1: 599–550', '2: 549–500']);
+    assert.deepEqual(keysOf(fewer), ['1: 599–550', '2: 549–500']);
     const back = group(some(...range(599, 500)), fewer);
-    assert.deepEqual(partsOf(back), ['1: 599–550', '2: 549–500']);
+    assert.deepEqual(keysOf(back), ['1: 599–550', '2: 549–500']);
     assert.equal(back[0]?.rows.length, 50);
-    assert.deepEqual(partsOf(group(some(...range(549, 500)), first)), ['2: 549–500']);
+    assert.deepEqual(keysOf(group(some(...range(549, 500)), first)), ['2: 549–500']);
   });
 
   it('begin again for other rows', () => {
-    assert.deepEqual(partsOf(group(some(...range(99, 90)), first)), ['3: 99–90']);
+    assert.deepEqual(keysOf(group(some(...range(99, 90)), first)), ['3: 99–90']);
   });
 });
