@@ -93,6 +93,35 @@ export function addAdminCommands(program: Command): void {
       );
       output.line('\nThe key and the password are not shown again.');
     });
+  addPasswordCommand(admin);
+}
+
+/** `baton admin reset-password`: the only way back in for the last owner of a workspace. */
+function addPasswordCommand(admin: Command): void {
+  admin
+    .command('reset-password <e-mail>')
+    .description('Give a member another initial password, which is shown once, and end all sessions')
+    .option('--password-stdin', 'read the initial password from stdin; default: generated')
+    .action(async (address: string, options: { passwordStdin?: true }, command: Command) => {
+      const { newPassword, problemOfPassword, resetPasswordIn } = await import('../admin/reset-password.ts');
+      const url = databaseUrl(command);
+      const given = options.passwordStdin ? await readPassword(true, '', ioOf(command)) : undefined;
+      const problem = given === undefined ? null : problemOfPassword(given);
+      if (problem !== null) throw usageError(`The password is not valid: ${problem}`);
+      const email = address.toLowerCase();
+      const password = given ?? newPassword();
+      const isReset = await inDatabase(() => resetPasswordIn(url, email, password));
+      if (!isReset) throw new CliError(EXIT.refused, `No workspace has a member ${email}`);
+      const shown = given === undefined ? password : null;
+      const output = outputOf(command);
+      output.document({ email, initial_password: shown });
+      output.line(
+        fields([
+          ['E-mail', email],
+          ['Initial password', shown],
+        ]),
+      );
+    });
 }
 
 async function setUp(url: string, options: SetupOptions, password: string | undefined) {

@@ -194,6 +194,47 @@ describe('the command line for people', () => {
     assert.equal((await elsewhere.run(['session', 'list'])).code, 5);
   });
 
+  it('resets a forgotten password of a member, and ends the sessions', async () => {
+    const email = addressOf('forgetful');
+    await login();
+    await cli.run(['member', 'create', '--email', email, '--role', 'admin', '--password-stdin'], {
+      input: PASSWORD,
+    });
+    const person = anotherCli();
+    const signIn = (password: string) =>
+      person.run(['login', '--email', email, '--password-stdin'], { input: password });
+    assert.equal((await signIn(PASSWORD)).code, 0);
+
+    cli.env.DATABASE_URL = world.configuration.databaseUrl;
+    const reset = await cli.json(['admin', 'reset-password', email.toUpperCase()]);
+    assert.equal(reset.email, email);
+    assert.equal((await person.run(['whoami'])).code, 5, 'the session has ended');
+    assert.equal((await signIn(PASSWORD)).code, 5);
+    assert.equal((await signIn(reset.initial_password)).code, 0);
+    const { json } = await world.send('GET', '/api/v1/audit-log', { cookie: await world.signIn() });
+    const entry = json.data.find(({ action }: { action: string }) => action === 'person.password_reset');
+    assert.deepEqual([entry.actor, entry.detail], ['system', { sessions_ended: 1 }]);
+
+    const chosen = await cli.run(['admin', 'reset-password', email, '--password-stdin'], {
+      input: 'another long password',
+    });
+    assert.equal(chosen.stdout, `E-mail  ${email}\n`);
+    assert.equal((await signIn('another long password')).code, 0);
+  });
+
+  it('resets no password of a person who is not a member, and to none that is too short', async () => {
+    const email = addressOf('unknown');
+    cli.env.DATABASE_URL = world.configuration.databaseUrl;
+    const unknown = await cli.run(['admin', 'reset-password', email]);
+    assert.deepEqual([unknown.code, unknown.stdout], [5, '']);
+    assert.match(unknown.stderr, new RegExp(`No workspace has a member ${email}`));
+    const short = await cli.run(['admin', 'reset-password', email, '--password-stdin'], {
+      input: 'short',
+    });
+    assert.equal(short.code, 2);
+    assert.match(short.stderr, /The password is not valid: .*12/);
+  });
+
   describe('at the setup of an installation', () => {
     let database: FreshDatabase;
     beforeEach(async () => {

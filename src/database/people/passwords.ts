@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { recordAudit } from './audit.ts';
 import type { Database } from '../database.ts';
-import { Session, User } from './entities.ts';
+import { Member, Session, User } from './entities.ts';
 
 /** Returns the hash of a person's password; null if there is no password or no such person. */
 export async function findPasswordHash(database: Database, userId: string): Promise<string | null> {
@@ -47,6 +47,35 @@ export async function changePassword(
       detail: { sessions_ended: count },
       at: now,
     });
+    return true;
+  });
+}
+
+/**
+ * Replaces the password of a member on behalf of the operator, and ends all sessions of the person. As after an addition by
+ * an admin, the person has not chosen it. Returns false if no workspace has a member with this e-mail address.
+ */
+export async function resetPassword(
+  database: Database,
+  { email, hash, now }: { email: string; hash: string; now: Date },
+): Promise<boolean> {
+  return await database.em.fork().transactional(async (em) => {
+    // Sign-ins with the old password wait for this lock, and then fail.
+    const user = await em.findOne(User, { email }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    const memberships = user ? await em.find(Member, { user_id: user.id }) : [];
+    if (!user || memberships.length === 0) return false;
+    await em.nativeUpdate(User, { id: user.id }, { password_hash: hash, initial_password_hash: hash });
+    const count = await em.nativeDelete(Session, { user_id: user.id });
+    for (const { workspace_id: workspaceId } of memberships) {
+      await recordAudit(em, {
+        workspaceId,
+        actor: 'system',
+        action: 'person.password_reset',
+        subject: `user:${user.id}`,
+        detail: { sessions_ended: count },
+        at: now,
+      });
+    }
     return true;
   });
 }

@@ -13,6 +13,7 @@ export const AUDIT_ACTIONS = [
   'session.ended',
   'session.others_ended',
   'person.password_changed',
+  'person.password_reset',
   'person.openid_linked',
   'invitation.created',
   'invitation.revoked',

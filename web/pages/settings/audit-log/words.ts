@@ -24,6 +24,7 @@ const ACTION_LABELS: Readonly<Record<AuditEntry['action'], string>> = {
   'session.ended': 'ended a session',
   'session.others_ended': 'ended all other sessions',
   'person.password_changed': 'changed the password',
+  'person.password_reset': 'reset a password',
   'person.openid_linked': 'linked an identity provider account',
   'invitation.created': 'invited a member',
   'invitation.revoked': 'revoked an invitation',
