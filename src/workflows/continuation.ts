@@ -1,4 +1,5 @@
 import { allHandlersFinished, condition, continueAsNew, patched } from '@temporalio/workflow';
+import { relativeLength } from '../domain/tasks/run-change.ts';
 import type { TaskRunInput } from '../temporal/task-messages.ts';
 import type { CarriedRun, Stage } from './carried-run.ts';
 import type { Run } from './run.ts';
@@ -9,11 +10,8 @@ import { until } from './until.ts';
  * recorded, and no signal is being handled.
  */
 
-/** Events and bytes of a history from which a run continues. Temporal ends an execution at 51,200 events or 50 MB. */
-const HISTORY_EVENTS = 4_000;
-const HISTORY_BYTES = 4 * 1_048_576;
 /**
- * Multiples of these limits. From CROWDED, no step starts while another one is in progress. From URGENT, activities in
+ * Multiples of the length from which a run continues. From CROWDED, no step starts while another one is in progress. From URGENT, activities in
  * progress are repeated by the next execution.
  */
 const CROWDED = 4;
@@ -87,8 +85,6 @@ function isLong(run: Run): boolean {
   return lengthOf(run) >= 1 && patched('continues-as-new');
 }
 
-/** Returns the length of the history as a multiple of the length from which the run continues. */
-function lengthOf({ input: { historyEvents = HISTORY_EVENTS }, recorder: { history } }: Run): number {
-  const length = Math.max(history.events / historyEvents, history.bytes / HISTORY_BYTES);
-  return history.isLong ? Math.max(length, 1) : length;
+function lengthOf({ input, recorder }: Run): number {
+  return relativeLength(recorder.history, input.historyEvents);
 }

@@ -1,5 +1,5 @@
 import { CancellationScope, patched, sleep, Trigger } from '@temporalio/workflow';
-import { backendOf, stepWaitMs, type PlannedStep } from '../domain/tasks/plan.ts';
+import { backendOf, stepsBefore, stepWaitMs, type PlannedStep } from '../domain/tasks/plan.ts';
 import type { StoredPlan } from '../domain/tasks/rerun.ts';
 import type { Answer } from '../domain/tasks/run-state.ts';
 import type { StepOutcome, StepWork } from '../domain/tasks/step-work.ts';
@@ -186,7 +186,7 @@ function dependenciesOf({ run, plan }: Loop, slot: StepSlot): Dependencies {
     ask: (text, notes = null) => ask(run, slot, text, notes),
     notes: slot.question?.notes ?? null,
     runAgent: (child) => run.agents.run(child, slot),
-    agentWork: () => ({ executionId, step, number, attempt, earlier: stepsBefore(plan.steps, step) }),
+    agentWork: () => ({ executionId, step, number, attempt, earlier: stepsBefore(plan, step) }),
   };
 }
 
@@ -210,15 +210,6 @@ async function ask(
   if (number !== null) slot.question = { number, notes };
   await recorder.flush();
   return await answered;
-}
-
-/** Returns the names of the steps before a step, direct and indirect, in the order of the plan. */
-function stepsBefore(steps: readonly PlannedStep[], step: PlannedStep): string[] {
-  const before = new Set(step.after);
-  for (const { name, after } of steps.toReversed()) {
-    if (before.has(name)) for (const one of after) before.add(one);
-  }
-  return steps.map(({ name }) => name).filter((name) => before.has(name));
 }
 
 /** Records how an attempt ended. Returns how the steps ended as a whole, or null if they continue. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,10 +14,14 @@ import { eventually } from '../support/eventually.ts';
 
 const DAY_MS = 86_400_000;
 
+const marked: { child: ChildProcess; ended: Promise<unknown> }[] = [];
+
 /** Starts a process that has `mark` in its command line and ends only by a signal. */
 function startMarked(mark: string) {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', mark], { stdio: 'ignore' });
-  return { pid: child.pid ?? assert.fail('it did not start'), ended: once(child, 'exit'), child };
+  const ended = once(child, 'exit');
+  marked.push({ child, ended });
+  return { pid: child.pid ?? assert.fail('it did not start'), ended, child };
 }
 
 describe('the launcher', () => {
@@ -25,7 +29,11 @@ describe('the launcher', () => {
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'baton-launcher-'));
   });
-  after(() => rmSync(folder, { recursive: true }));
+  after(async () => {
+    for (const { child } of marked) child.kill('SIGKILL');
+    await Promise.all(marked.map(({ ended }) => ended));
+    rmSync(folder, { recursive: true });
+  });
 
   describe('restarts a child that exits', () => {
     type Fake = Child & { number: number; exits: (ending: Ending) => void; isStopped: boolean };
@@ -126,8 +134,6 @@ describe('the launcher', () => {
     await left.ended;
     assert.deepEqual(said, [`stopped left (process ${left.pid}), left over from an earlier start`]);
     assert.equal(other.child.exitCode ?? other.child.signalCode, null);
-    other.child.kill('SIGKILL');
-    await other.ended;
   });
 
   it('waits for all starts before it reports those that failed', async () => {

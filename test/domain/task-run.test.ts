@@ -10,6 +10,7 @@ import {
 import { artifactSizeFault, readArtifact } from '../../src/domain/tasks/artifact.ts';
 import {
   backendOf,
+  stepsBefore,
   stepWaitMs,
   type Plan,
   type PlannedStep,
@@ -150,6 +151,15 @@ describe('a plan', () => {
   it('has a backend for all steps, unless a step has its own', () => {
     assert.equal(backendOf(plan, planned('a')), 'rehearsal');
     assert.equal(backendOf(plan, { ...planned('a'), backend: 'model' }), 'model');
+  });
+
+  it('says which steps come before a step, directly or not, in its own order', () => {
+    const after = (name: string, ...names: string[]) => ({ ...planned(name), after: names });
+    const last = after('e', 'd', 'b');
+    const steps = [planned('a'), after('b', 'a'), after('c', 'a'), after('d', 'c'), last, after('f', 'e')];
+    assert.deepEqual(stepsBefore({ ...plan, steps }, last), ['a', 'b', 'c', 'd']);
+    assert.deepEqual(stepsBefore({ ...plan, steps }, after('c', 'a')), ['a']);
+    assert.deepEqual(stepsBefore({ ...plan, steps }, planned('a')), []);
   });
 
   it('of a rerun has the steps that the run reached, or was to keep', () => {

@@ -5,6 +5,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { sql } from 'kysely';
+import { pino } from 'pino';
 import { createCallbackAttempt } from '../../src/activities/callback-attempt.ts';
 import { CALLBACK_ATTEMPT_EXPIRY_MS } from '../../src/domain/tasks/callback-schedule.ts';
 import { createImmediateCallbacks } from '../../src/activities/immediate-callbacks.ts';
@@ -21,15 +22,20 @@ import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { createOutboundClient, type OutboundClient } from '../../src/outbound/attempt.ts';
 import { UNTRACED } from '../../src/outbound/traces.ts';
+import { openCallbacks } from '../../src/runtime/callbacks.ts';
 import { readConfiguration } from '../../src/runtime/configuration.ts';
+import { openObservation } from '../../src/runtime/observation.ts';
+import { NO_TELEMETRY } from '../../src/runtime/telemetry.ts';
 import { post } from '../outbound/sending.ts';
 import { breakingAfter } from '../support/breaking.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { storeEndedRun } from '../support/ended-run.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 import { eventually } from '../support/eventually.ts';
+import { sharedSealing } from '../support/run-row.ts';
 import { settingsOn } from '../support/settings.ts';
 
+const silent = pino({ level: 'silent' });
 /** A timer can fire a little early by the clock. */
 const TIMER_MS = 5;
 
@@ -199,6 +205,24 @@ describe('a callback sender', function () {
     assert.deepEqual(await log(), [], 'the first attempt is left to the queue');
     await inline.close();
     assert.deepEqual(new Set(await Promise.all(hanging)), new Set([false]));
+  });
+
+  it('lets the attempt of a process that stops end, and records it', async () => {
+    const closing = new AsyncDisposableStack();
+    const configuration = readConfiguration(settingsOn(fresh.url));
+    const observation = await openObservation(configuration, NO_TELEMETRY);
+    const foundation = { configuration, database, observation, telemetry: NO_TELEMETRY, log: silent };
+    const { callBack } = openCallbacks(closing, foundation, sharedSealing);
+    const stopping = Promise.withResolvers<void>();
+    receiver.answering((_request, response) => {
+      void stopping.promise.then(() => response.writeHead(204).end());
+      return undefined;
+    });
+    assert.equal(await callBack(id), false);
+    const stopped = closing.disposeAsync();
+    stopping.resolve();
+    await stopped;
+    assert.deepEqual(await log(), [[1, 204, null]]);
   });
 
   it('makes further inline attempts after many that have ended', async () => {

@@ -17,7 +17,7 @@ function ignoreUnavailable(error: unknown): void {
 
 /**
  * Runs that continue as new executions from a history of some dozens of events. The limits of real runs are in
- * src/workflows/continuation.ts.
+ * src/domain/tasks/run-change.ts.
  */
 describe('a run with a long history', function () {
   this.timeout(120_000);

@@ -12,10 +12,13 @@ import { createDeliveryControl } from '../../src/temporal/delivery-control.ts';
 import { notifyWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { taskQueues } from '../../src/temporal/task-messages.ts';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
+import { readConfiguration } from '../../src/runtime/configuration.ts';
+import { openMaintenance } from '../../src/runtime/maintenance.ts';
 import { freshInstallation, type FreshInstallation } from '../support/installation.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { quietRun } from '../gateway/quiet-runs.ts';
 import { eventually } from '../support/eventually.ts';
+import { settingsOn } from '../support/settings.ts';
 import { startTimeSkipping } from '../support/time-skipping.ts';
 
 const BASE_URL = 'https://baton.example.com';
@@ -144,6 +147,23 @@ describe('the admins of a disabled webhook', function () {
     assert.match(mail?.text ?? '', /workspace "Acme"/);
     const ids = new Set(server.mails.map((message) => message.header('Message-ID')));
     assert.equal(ids.size, 3);
+  });
+
+  it('get it from the configured mail server, with the public address of the installation', async () => {
+    const configuration = readConfiguration({
+      ...settingsOn(fresh.url),
+      BASE_URL,
+      SMTP_URL: `smtp://127.0.0.1:${server.port}`,
+      MAIL_FROM: 'Baton <own@example.com>',
+    });
+    await using closing = new AsyncDisposableStack();
+    const { mailNotices } = await openMaintenance(closing, { configuration, database });
+    const { webhookId, disabledAt } = await disable();
+    const input = { webhookId, disabledAt: disabledAt.toISOString() };
+    assert.deepEqual(await new MockActivityEnvironment().run(mailNotices, input), { mailed: 3 });
+    const [mail] = server.mails;
+    assert.match(mail?.header('From') ?? '', /own@example\.com/);
+    assert.ok(mail?.text.includes(`${BASE_URL}/settings/integrations/webhooks/${webhookId}\n`));
   });
 
   it('get an e-mail about an open question of an agent, and none about an answered one', async () => {

@@ -3,14 +3,22 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { recordChange } from '../../src/database/tasks/feed.ts';
-import { findRun } from '../../src/database/tasks/task-runs.ts';
+import { findRun, insertRun } from '../../src/database/tasks/task-runs.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
 import type { RunInspector, EngineState } from '../../src/reconciler/run-inspector.ts';
-import { recordEnds, recordPauses, signalPauses, type Dependencies } from '../../src/reconciler/reconcile.ts';
+import {
+  recordEnds,
+  recordPauses,
+  signalPauses,
+  startUnstartedRuns,
+  sweep,
+  type Dependencies,
+} from '../../src/reconciler/reconcile.ts';
 import type { TaskControl } from '../../src/temporal/task-control.ts';
 import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { useInstallation } from '../support/installation.ts';
+import { newRunRow } from '../support/run-row.ts';
 
 /** A run can write its own change between the reconciler's read and its write. */
 describe('a run that changes while the reconciler queries Temporal', () => {
@@ -165,6 +173,65 @@ describe('a run that changes while the reconciler queries Temporal', () => {
     const row = await findRun(database, id);
     assert.deepEqual([row?.state, row?.steps[0]?.status], ['failed', 'completed']);
     assert.deepEqual(row?.output, { written: 'second' });
+  });
+});
+
+describe('a run that was stored but not started', () => {
+  const fresh = useInstallation();
+  const old = new Date(Date.now() - 60_000);
+
+  it('is started by each turn and each sweep, a rerun with its plan, unless Temporal knows it', async () => {
+    const { database, installation } = fresh;
+    const plan = { backend: 'rehearsal', steps: [], run_time_limit_ms: 1 } as const;
+    const run = newRunRow(installation, { created_at: old });
+    const rerun = newRunRow(installation, {
+      created_at: old,
+      rerun_of: run.id,
+      plan: { ...plan, steps: [] },
+    });
+    await insertRun(database, run);
+    await insertRun(database, rerun);
+    let outcome: 'started' | 'known' = 'started';
+    const started: [string, boolean | undefined][] = [];
+    const asked: string[] = [];
+    const control: Partial<TaskControl> = {
+      async start({ id, hasPlan }) {
+        started.push([id, hasPlan]);
+        return outcome;
+      },
+    };
+    const engine: Partial<RunInspector> = {
+      openRuns: async () => [],
+      async stateOf(id) {
+        asked.push(id);
+        return { kind: 'running' };
+      },
+    };
+    const dependencies: Dependencies = {
+      runsKeptDays: 180,
+      database,
+      engine: engine as RunInspector,
+      control: control as TaskControl,
+      clock: () => new Date(),
+      log: pino({ level: 'silent' }),
+    };
+    const both = [
+      [run.id, false],
+      [rerun.id, true],
+    ];
+    for (const part of [startUnstartedRuns, sweep]) {
+      started.length = 0;
+      await part(dependencies);
+      assert.deepEqual(started.toSorted(), both.toSorted(), part.name);
+    }
+    assert.deepEqual(asked, []);
+    outcome = 'known';
+    await startUnstartedRuns(dependencies);
+    assert.deepEqual(
+      asked.toSorted(),
+      [run.id, rerun.id].toSorted(),
+      'it may have ended before its first change',
+    );
   });
 });
 

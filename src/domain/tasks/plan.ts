@@ -40,6 +40,15 @@ export function backendOf(plan: Plan, step: PlannedStep): BackendName {
   return step.backend ?? plan.backend;
 }
 
+/** Returns the names of the steps before a step, direct and indirect, in the order of the plan. */
+export function stepsBefore({ steps }: Plan, step: PlannedStep): string[] {
+  const before = new Set(step.after);
+  for (const { name, after } of steps.toReversed()) {
+    if (before.has(name)) for (const one of after) before.add(one);
+  }
+  return steps.map(({ name }) => name).filter((name) => before.has(name));
+}
+
 /** Returns the wait after failed attempt `attempt` (from 1), in milliseconds; null if there is no further attempt. */
 export function stepWaitMs(retry: StepRetry, attempt: number): number | null {
   if (attempt >= retry.maximum_attempts) return null;

@@ -38,6 +38,22 @@ export function needOf({ view, entries }: RunChange): 'escalated' | 'asked' | nu
 export type HistoryLength = { events: number; bytes: number; isLong: boolean };
 
 /**
+ * Events and bytes of a history from which a run continues as a new execution. Temporal ends an execution at 51,200 events or
+ * 50 MB.
+ */
+const HISTORY_EVENTS = 4_000;
+const HISTORY_BYTES = 4 * 1_048_576;
+
+/** Returns the length of a history as a multiple of the length from which a run continues as a new execution. */
+export function relativeLength(
+  { events, bytes, isLong }: HistoryLength,
+  mostEvents: number = HISTORY_EVENTS,
+): number {
+  const length = Math.max(events / mostEvents, bytes / HISTORY_BYTES);
+  return isLong ? Math.max(length, 1) : length;
+}
+
+/**
  * `recorded`: written now, or earlier by the same work. `ended`: something else has ended the run, nothing was written.
  * `missing`: the run does not exist. `lastSeq` is the last `seq` of the feed after the change.
  */
