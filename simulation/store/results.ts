@@ -116,8 +116,6 @@ function move(tables: Tables, row: DeliveryRow, result: AttemptResult): void {
   }
   row.failures += 1;
   row.in_backlog = false;
-  // Only the first failure starts a workflow of retries, which then makes all of them.
-  if (row.failures === 1) row.retry_started = false;
   const waitMs = deliveryWaitMs(row.failures);
   row.next_attempt_at = waitMs === null ? null : new Date(row.updated_at.getTime() + waitMs);
   row.status = row.failures >= DELIVERY_ATTEMPTS ? 'failed' : 'retrying';

@@ -225,6 +225,26 @@ describe('deliveries', () => {
       }
     });
 
+    it('finds a delivery by the time of its creation, also if its event arrived a day earlier', async () => {
+      const hook = await webhook();
+      await publish();
+      const { id } = await delivered(hook, is('succeeded'));
+      await sql`update deliveries set created_at = now() + interval '1 day' where id = ${id}`.execute(
+        queryBuilderOf(world.database),
+      );
+      const found = async (name: string, ms: number) =>
+        (await list(hook, `?${name}=${new Date(Date.now() + ms).toISOString()}`)).length;
+      const hour = 3_600_000;
+      assert.deepEqual(
+        [await found('created_after', 23 * hour), await found('created_after', 25 * hour)],
+        [1, 0],
+      );
+      assert.deepEqual(
+        [await found('created_before', 23 * hour), await found('created_before', 25 * hour)],
+        [0, 1],
+      );
+    });
+
     it('is still readable after the webhook is deleted', async () => {
       const hook = await webhook();
       await publish();

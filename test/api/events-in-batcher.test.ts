@@ -13,6 +13,30 @@ function event(id: number): NewEvent {
 }
 
 describe('the events that wait to be stored', () => {
+  it('are stored in groups of at most 512 KiB, except larger requests', async () => {
+    const groups: { sizes: number[]; stored: PromiseWithResolvers<void> }[] = [];
+    const batcher = createBatcher({
+      async store(requests): Promise<StoreResult[]> {
+        const stored = Promise.withResolvers<void>();
+        groups.push({ sizes: requests.flat().map(({ body }) => body.length), stored });
+        await stored.promise;
+        return requests.map(() => ({ accepted: new Set<string>() }));
+      },
+    });
+    const sizes = [1, 1_048_576, 200_000, 300_000, 300_000, 1_000_000];
+    const adding = sizes.map((size, id) => batcher.add([{ ...event(id), body: BODY.slice(0, size) }]));
+    for (let next = 0; next < 5; next += 1) {
+      while (groups.length <= next) await new Promise(setImmediate);
+      groups[next]?.stored.resolve();
+    }
+    await Promise.all(adding);
+    assert.deepEqual(
+      groups.map((group) => group.sizes),
+      [[1], [1_048_576], [200_000, 300_000], [300_000], [1_000_000]],
+    );
+    await batcher.close();
+  });
+
   it('are limited to 128 MiB, and stored events do not count', async () => {
     const stores: PromiseWithResolvers<void>[] = [];
     const batcher = createBatcher({

@@ -17,7 +17,7 @@ import {
   startScheduledRetry,
 } from '../../src/database/webhooks/scheduled-retries.ts';
 import { holdOrCancelWaiting } from '../../src/database/webhooks/waiting-deliveries.ts';
-import { markWatched } from '../../src/database/webhooks/watched-webhooks.ts';
+import { listNewestDeliveries, markWatched } from '../../src/database/webhooks/watched-webhooks.ts';
 import { changeWebhook } from '../../src/database/webhooks/webhooks.ts';
 import { useDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
@@ -116,6 +116,28 @@ describe('the viewers of a webhook are notified of a delivery', () => {
       await storeDeliveries(world.database, [row], new Date());
       return row.id;
     });
+  });
+
+  it('that is stored with more than a message can list, as a change of many', async () => {
+    const webhookId = await world.webhook({ url: 'http://localhost/' });
+    await markWatched(world.database, [webhookId]);
+    const heard: string[] = [];
+    const end = notifications.subscribe('deliveries', webhookId, (_id, rest) => void heard.push(rest ?? '?'));
+    // Their ids have more bytes than the server accepts.
+    const rows = Array.from({ length: 300 }, () => planned(webhookId));
+    await storeDeliveries(world.database, rows, new Date());
+    await eventually('the message', () => heard.length > 0);
+    end();
+    assert.deepEqual(heard, ['*']);
+    const newest = await listNewestDeliveries(world.database, webhookId, { limit: 2, since: null });
+    assert.deepEqual(
+      newest,
+      rows
+        .map(({ id }) => id)
+        .toSorted()
+        .slice(-2)
+        .toReversed(),
+    );
   });
 
   it('that is stored with its first result', async () => {

@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts';
 describe('a recovery', () => {
   const world = useDeliveries();
 
-  it('is accepted if Temporal becomes unavailable after it was stored', async () => {
+  it('is refused if Temporal is unavailable, and accepted if it becomes so after it was stored', async () => {
     const webhookId = await world.webhook({ url: 'http://webhook' });
     await world.changeWebhook(webhookId, { disabled_at: new Date() });
     await world.publish([{}]);
@@ -20,24 +20,33 @@ describe('a recovery', () => {
       async () => (await world.deliveries(webhookId))[0]?.status === 'held',
     );
     await world.changeWebhook(webhookId, { disabled_at: null });
-    const deps = {
-      database: world.database,
-      control: { ready: async () => {} },
-      deliveryControl: { drainBacklog: () => Promise.reject(new EngineUnavailable('no connection')) },
-      clock: () => new Date(),
-      log: pino({ level: 'silent' }),
-    } as unknown as Dependencies;
-    const { status, body } = await recoverWebhook(deps, {
-      workspaceId: world.installation.workspace_id,
-      actor: 'test',
-      id: webhookId,
-      since: new Date(Date.now() - 3_600_000),
-      statuses: undefined,
-      countOnly: false,
-    });
+    const unavailable = () => Promise.reject(new EngineUnavailable('no connection'));
+    const recover = async (ready: () => Promise<void>) => {
+      const deps = {
+        database: world.database,
+        control: { ready },
+        deliveryControl: { drainBacklog: unavailable },
+        clock: () => new Date(),
+        log: pino({ level: 'silent' }),
+      } as unknown as Dependencies;
+      return await recoverWebhook(deps, {
+        workspaceId: world.installation.workspace_id,
+        actor: 'test',
+        id: webhookId,
+        since: new Date(Date.now() - 3_600_000),
+        statuses: undefined,
+        countOnly: false,
+      });
+    };
+    const state = async () => {
+      const [row] = await world.deliveries(webhookId);
+      return [row?.status, row?.in_backlog];
+    };
+    await assert.rejects(recover(unavailable), EngineUnavailable);
+    assert.deepEqual(await state(), ['held', false]);
+    const { status, body } = await recover(async () => {});
     assert.deepEqual([status, body], [202, { count: 1 }]);
-    const [row] = await world.deliveries(webhookId);
-    assert.deepEqual([row?.status, row?.in_backlog], ['pending', true]);
+    assert.deepEqual(await state(), ['pending', true]);
     await world.changeWebhook(webhookId, { deleted_at: new Date() });
   });
 });

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
+import type { Dependencies as ApiDependencies } from '../../src/api/dependencies.ts';
+import { cancelRetry, retryDelivery } from '../../src/api/deliveries/retry.ts';
+import { findDelivery } from '../../src/database/webhooks/deliveries.ts';
 import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
 import {
   cancelScheduledRetry,
@@ -13,7 +16,8 @@ import {
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { Delivery } from '../../src/database/webhooks/entities.ts';
 import { startOverdueRetries } from '../../src/reconciler/forgotten-deliveries.ts';
-import { attemptWorkflowId } from '../../src/temporal/delivery-messages.ts';
+import { attemptWorkflowId, type AttemptInput } from '../../src/temporal/delivery-messages.ts';
+import { EngineUnavailable, EngineUncertain } from '../../src/temporal/task-control.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useOwnDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
@@ -243,5 +247,74 @@ describe('a scheduled retry', () => {
     assert.ok(overdue.every(({ token }) => token !== retry.token));
     assert.notEqual(later.retry.token, input.token);
     assert.equal(await attemptsOf(later.row.id), 1);
+  });
+
+  describe('over HTTP', () => {
+    /** Returns what schedules and cancels the retry of a delivery, and the calls of Temporal. Timers are started with `attempt`. */
+    async function requested(attempt: () => Promise<void>, ready = async () => {}) {
+      receiver.answering(204);
+      const webhookId = await world.webhook({ url: receiver.url });
+      await world.publish([{}]);
+      const { id } = await eventually('the first attempt', async () => {
+        const [found] = await world.deliveries(webhookId);
+        return found?.status === 'succeeded' && found;
+      });
+      const calls: string[] = [];
+      const deps = {
+        database: world.database,
+        control: { ready },
+        clock: () => new Date(),
+        deliveryControl: {
+          async attempt({ token }: AttemptInput) {
+            calls.push(`start ${token}`);
+            await attempt();
+          },
+          endAttempt: async (token: string) => void calls.push(`end ${token}`),
+        },
+      } as unknown as ApiDependencies;
+      const who = { workspaceId: world.installation.workspace_id, actor: 'test', id };
+      return {
+        calls,
+        schedule: (at: Date) => retryDelivery(deps, { ...who, at, claim: null }),
+        cancel: () => cancelRetry(deps, who),
+        dueAt: async () => (await findDelivery(world.database, who))?.scheduled_at?.getTime() ?? null,
+      };
+    }
+    const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000);
+
+    it('ends the timer that it replaces, and its own when it is cancelled', async () => {
+      const { calls, schedule, cancel: end, dueAt } = await requested(async () => {});
+      await schedule(inHours(1));
+      const second = inHours(2);
+      await schedule(second);
+      assert.equal(await dueAt(), second.getTime());
+      assert.equal((await end()).status, 204);
+      assert.equal((await end()).status, 204);
+      const [first = '', other = ''] = calls.filter((call) => call.startsWith('start'));
+      const endOf = (call: string) => call.replace('start', 'end');
+      assert.deepEqual(calls, [first, other, endOf(first), endOf(other)]);
+    });
+
+    it('starts its timer once more if the result of the first try is unknown', async () => {
+      let tries = 0;
+      const { calls, schedule, dueAt } = await requested(async () => {
+        tries += 1;
+        if (tries === 1) throw new EngineUncertain('no response');
+      });
+      const at = inHours(1);
+      assert.equal((await schedule(at)).status, 202);
+      assert.equal(await dueAt(), at.getTime());
+      assert.deepEqual([calls.length, new Set(calls).size], [2, 1], 'the same timer');
+    });
+
+    it('is refused if its timer cannot be started, and nothing is stored', async () => {
+      const uncertain = await requested(() => Promise.reject(new EngineUncertain('no response')));
+      await assert.rejects(uncertain.schedule(inHours(1)), /Temporal is unavailable/);
+      assert.equal(await uncertain.dueAt(), null);
+      const unavailable = () => Promise.reject(new EngineUnavailable('no connection'));
+      const { calls, schedule, dueAt } = await requested(async () => {}, unavailable);
+      await assert.rejects(schedule(inHours(1)), EngineUnavailable);
+      assert.deepEqual([await dueAt(), calls], [null, []]);
+    });
   });
 });

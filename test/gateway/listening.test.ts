@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { sql } from 'kysely';
 import { io, type Socket } from 'socket.io-client';
+import { queryBuilderOf } from '../../src/database/database.ts';
 import { CHANNEL_PATH } from '../../src/domain/channel/channel.ts';
 import { addWorkspace } from '../support/people.ts';
 import { keyWith } from '../api/keys.ts';
@@ -98,6 +100,20 @@ describe('a listener on the live channel', function () {
       .fork()
       .execute('select count(*)::int as n from relayed_requests where webhook_id = ?', [id]);
     assert.equal(left[0]?.n, 0);
+  });
+
+  it('receives what was sent before it connected', async () => {
+    const id = await listener();
+    await publish();
+    await eventually('a waiting delivery', async () => {
+      const { rows } = await sql`select from relayed_requests where webhook_id = ${id}::uuid`.execute(
+        queryBuilderOf(world.database),
+      );
+      return rows.length === 1;
+    });
+    const client = await connect();
+    await client.ask({ type: 'listen', webhook_id: id });
+    await requests(client, 1);
   });
 
   it('can use Socket.IO', async () => {

@@ -85,6 +85,13 @@ describe('the retention Schedule', function () {
     for (const days of [89, 31]) await storeDeliveries(world, { at: ago(days) });
     for (const days of [29, 0]) await storeDeliveries(world, { at: ago(days), status: 'held' });
     for (const days of [8, 6]) await storeDeliveries(world, { at: ago(days), status: 'skipped' });
+    // A manual retry of a skipped delivery has failed.
+    await storeDeliveries(world, { at: ago(10), status: 'failed' });
+    await world.database.em
+      .fork()
+      .execute(
+        `update deliveries set status = 'skipped' where created_at between now() - interval '11 d' and now() - interval '9 d'`,
+      );
     for (const days of [91, 89]) await storeNotification(world, ago(days));
     const [gone, full, young] = [randomUUIDv7(), randomUUIDv7(), randomUUIDv7()];
     await storeWebhook(world, gone, ago(91));
@@ -103,18 +110,18 @@ describe('the retention Schedule', function () {
       notifications: 1,
       webhooks: 1,
     });
-    assert.equal(await count(world, 'events'), 7);
+    assert.equal(await count(world, 'events'), 8);
     assert.equal(await count(world, 'events', 'body is null'), 2);
     assert.equal(await count(world, 'events', "body is null and words like '%secret%'"), 0);
-    assert.equal(await count(world, 'deliveries'), 6);
-    assert.equal(await count(world, 'deliveries', "status = 'skipped'"), 1);
-    assert.equal(await count(world, 'delivery_attempts'), 5);
+    assert.equal(await count(world, 'deliveries'), 7);
+    assert.equal(await count(world, 'deliveries', "status = 'skipped'"), 2);
+    assert.equal(await count(world, 'delivery_attempts'), 6);
     assert.equal(
       await count(world, 'delivery_attempts', 'response_body is null and response_headers is null'),
       2,
     );
-    assert.equal(await count(world, 'delivery_attempts', 'response_status = 200'), 5);
-    assert.equal(await count(world, 'event_groups'), 5);
+    assert.equal(await count(world, 'delivery_attempts', 'response_status = 200'), 6);
+    assert.equal(await count(world, 'event_groups'), 6);
     assert.equal(await count(world, 'notifications'), 1);
     assert.equal(await count(world, 'webhooks', `id = '${gone}'`), 0);
     assert.equal(await count(world, 'webhooks'), 3);

@@ -282,7 +282,6 @@ function resultsStatement(results: readonly AttemptResult[]) {
           when not before.moves then d.reason
           else coalesce(before.reason, d.reason) end,
         in_backlog = d.in_backlog and not (result.succeeded or before.moves),
-        retry_started = d.retry_started and not (before.moves and d.failures = 0),
         response_status = result.response_status,
         failure = result.failure,
         response_ms = result.response_ms,
