@@ -83,7 +83,8 @@ function secretOpener(sealing: Sealing, log: Logger) {
   };
 }
 
-function limitsOf({ attemptsAtOnce: { perWebhook, overall } }: Pick<Configuration, 'attemptsAtOnce'>) {
+/** Returns the limits of concurrent attempts: of a webhook, of a workspace, and of this process. */
+export function limitsOf({ attemptsAtOnce: { perWebhook, overall } }: Pick<Configuration, 'attemptsAtOnce'>) {
   return {
     perWebhook,
     perWorkspace: Math.max(perWebhook, Math.ceil(overall * WORKSPACE_SHARE)),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { createRetryStarter } from '../../src/api/deliveries/retry-starter.ts';
+import { createGroupStarter } from '../../src/api/events/group-starter.ts';
 import { createStarter } from '../../src/api/starter.ts';
 import { EngineRefusal, startFailure } from '../../src/temporal/task-control.ts';
 
@@ -36,6 +37,20 @@ function numbers(options: { concurrency?: number; batch?: number; restMs?: numbe
   };
   return { starter, started, end };
 }
+
+describe('the starter of groups of events', () => {
+  it('is not behind if only the record of the start fails', async () => {
+    const dispatched: string[][] = [];
+    const starter = createGroupStarter({
+      store: { markGroupsStarted: () => Promise.reject(new Error('no connection')) },
+      control: { dispatch: async (ids) => void dispatched.push([...ids]) },
+      log: pino({ level: 'silent' }),
+    });
+    for (const id of ['one', 'two']) starter.add({ id, events: 1, bytes: 1, traceparent: null });
+    await starter.close();
+    assert.deepEqual([dispatched, starter.isBehind()], [[['one'], ['two']], false]);
+  });
+});
 
 describe('a starter of stored work', () => {
   const outage = new Error('Temporal is unavailable');

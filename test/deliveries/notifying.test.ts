@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
 import { Member, Notification, User } from '../../src/database/people/entities.ts';
 import { startUnsentNotices } from '../../src/reconciler/forgotten-deliveries.ts';
-import { notifyWorkflowId } from '../../src/temporal/delivery-messages.ts';
+import { notifyWorkflowId, type NotifyInput } from '../../src/temporal/delivery-messages.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -92,7 +92,15 @@ describe('the disabling of a webhook', function () {
       mail_started_at: null,
     });
     const before = server.mails.length;
-    const { database, control: deliveryControl } = world;
+    const { database, control } = world;
+    let starts = 0;
+    const deliveryControl = {
+      ...control,
+      async notify(input: NotifyInput) {
+        if ('webhookId' in input && input.webhookId === webhookId) starts += 1;
+        await control.notify(input);
+      },
+    };
     const dependencies = { database, deliveryControl, log: pino({ level: 'silent' }) };
     const turn = (later: number) =>
       startUnsentNotices({ ...dependencies, clock: () => new Date(at.getTime() + later) });
@@ -105,5 +113,6 @@ describe('the disabling of a webhook', function () {
     await mailed(webhookId, at);
     assert.equal(server.mails.length, before + 1);
     assert.equal(server.mails.at(-1)?.header('Subject'), 'Webhook Forgotten was disabled');
+    assert.equal(starts, 1, 'the next turns know that the mails were started');
   });
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
+import { getEventListeners } from 'node:events';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { createRelay, type Relay } from '../../src/activities/deliveries/relay.ts';
@@ -65,6 +66,7 @@ describe('an attempt through a listener', function () {
   const deliveries = useDeliveries();
   let notifications: Notifications;
   let relay: Relay;
+  let subscriptions = 0;
   let webhookId: string;
 
   before(async () => {
@@ -74,7 +76,17 @@ describe('an attempt through a listener', function () {
     ]);
     relay = createRelay({
       database,
-      notifications,
+      notifications: {
+        ...notifications,
+        subscribe(...subscription) {
+          const end = notifications.subscribe(...subscription);
+          subscriptions += 1;
+          return () => {
+            subscriptions -= 1;
+            end();
+          };
+        },
+      },
       onError: (error) => assert.fail(String(error)),
       pollMs: 100,
     });
@@ -87,6 +99,7 @@ describe('an attempt through a listener', function () {
   afterEach(async () => {
     const { rows } = await sql`select id from relayed_requests`.execute(queryBuilderOf(deliveries.database));
     assert.deepEqual(rows, [], 'no relayed request is left');
+    assert.equal(subscriptions, 0, 'no subscription is left');
   });
 
   const attempt = (timeoutMs = 40_000, signal?: AbortSignal) =>
@@ -104,7 +117,8 @@ describe('an attempt through a listener', function () {
   const workspaceId = () => deliveries.installation.workspace_id;
 
   it('ends with the response of the listener', async () => {
-    const attempting = attempt();
+    const { signal } = new AbortController();
+    const attempting = attempt(40_000, signal);
     const request = await nextRequest();
     assert.deepEqual([request.method, request.headers, request.webhook_id], ['POST', HEADERS, webhookId]);
     assert.deepEqual(Buffer.from(request.body, 'base64'), BODY);
@@ -112,6 +126,7 @@ describe('an attempt through a listener', function () {
     const record = await attempting;
     assert.deepEqual([record.outcome, record.failure, record.address], ['succeeded', null, null]);
     assert.equal(record.response?.body.toString(), 'fine');
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
     assert.equal(
       await answerRequest(deliveries.database, request.id, OK),
       false,
