@@ -35,9 +35,7 @@ export function createListening({ database, notifications, log, renewalMs }: Dep
     log,
     renewalMs,
     handOver: pendingRequests.handOver,
-    onEnd(listener: Listener) {
-      if (listeners.get(listener.webhookId) === listener) listeners.delete(listener.webhookId);
-    },
+    onEnd: (listener: Listener) => void listeners.delete(listener.webhookId),
   };
 
   function watch({ connection, onceClosed }: Client): void {

@@ -53,6 +53,17 @@ describe('the watch of a credential', () => {
     assert.equal(await watched.isValid(), false);
   });
 
+  it('notices that a token has expired, although its subject exists', async () => {
+    const { project_id: projectId } = fresh.installation;
+    const outside = { origin: 'outside', subject: 'x', projectId, scopes: [], expiresAt } as const;
+    const caller: Caller = { ...common, kind: 'token', projectId, claims: { ...outside, scopes: [] } };
+    const { state, watch: watched } = watch(caller);
+    state.now = expiresAt.getTime() - 1;
+    assert.equal(await watched.isValid(), true);
+    state.now = expiresAt.getTime() + 10_000;
+    assert.equal(await watched.isValid(), false);
+  });
+
   const claims = { projectId: 'p', scopes: [], expiresAt, origin: 'own', workspaceId: 'w' } as const;
   const CALLERS: [what: string, caller: Caller, ids: string[]][] = [
     ['a key', { ...endedKey(), keyId: 'k' } as Caller, ['k']],

@@ -74,6 +74,8 @@ describe('the rate limit', () => {
       assertProblem(refused, 429, 'rate_limited');
       assert.equal(refused.headers.get('retry-after'), '1');
     }
+    const withWrongKey = await flood('bt_wrong');
+    assert.ok(withWrongKey.some(({ status }) => status === 429));
     assert.equal((await world.send('GET', '/health/live', { key: null })).status, 200);
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import type { Dependencies } from '../../src/api/dependencies.ts';
 import { createFeedSignal, readWhenChanged } from '../../src/api/tasks/wait.ts';
 import { recordChange } from '../../src/database/tasks/feed.ts';
@@ -19,7 +20,13 @@ describe('a request that waits for a change', () => {
     const row = await findRun(world.database, id);
     assert.ok(row);
     // Never notifies, so that only a read without a notification can find the change.
-    const notifications = { subscribe: () => () => {} };
+    let subscriptions = 0;
+    const notifications = {
+      subscribe() {
+        subscriptions += 1;
+        return () => void (subscriptions -= 1);
+      },
+    };
     const deps = { database: world.database, notifications } as unknown as Dependencies;
     const first = { row, view: { ...row, state: 'planning' } } as unknown as Parameters<
       typeof readWhenChanged
@@ -27,6 +34,7 @@ describe('a request that waits for a change', () => {
     const signal = new AbortController().signal;
     const { view } = await readWhenChanged(deps, first, { seconds: 3_600, signal });
     assert.equal(view.state, 'completed');
+    assert.deepEqual([subscriptions, getEventListeners(signal, 'abort')], [0, []]);
   });
 
   it('returns the next question, which keeps the run paused', async () => {

@@ -26,6 +26,8 @@ describe('a listener whose connection was dropped without a message', () => {
       relay.leadTo('http://127.0.0.1:1');
       relay.silence();
       await eventually('the loss is noticed', () => !notifications.isConnected());
+      const tried = relay.accepted();
+      await eventually('it tries in vain, twice', () => relay.accepted() >= tried + 2);
       relay.leadTo(fresh.url);
       await eventually('the loss is reported', () => received.includes(null));
       await notify();

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { pino } from 'pino';
 import { createFeed, type FeedDependencies } from '../../src/api/mcp/subscriptions.ts';
 import type { McpRequest } from '../../src/api/mcp/mcp-request.ts';
@@ -51,5 +52,49 @@ describe('the notifications of a subscription', () => {
     await eventually('the rest is published', () => published.length > first);
     assert.deepEqual(published.slice(first).toSorted(), URIS);
     await reader.cancel();
+  });
+
+  it('end with the credential, although nothing changes, and leave nothing behind', async () => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      const subscribed = new Set<string>();
+      let now = 0;
+      const deps = {
+        notifications: {
+          subscribe(channel: string, id: string) {
+            subscribed.add(`${channel} ${id}`);
+            return () => void subscribed.delete(`${channel} ${id}`);
+          },
+        },
+        clock: () => new Date(now),
+      } as unknown as FeedDependencies;
+      const request = {
+        caller: {
+          kind: 'token',
+          claims: { origin: 'own', subject: 'key:key-1', sessionId: null, expiresAt: new Date(20_000) },
+        },
+        log: pino({ level: 'silent' }),
+        requestId: 'request-1',
+      } as unknown as McpRequest;
+      let ends = 0;
+      const runs = new Map([
+        ['run-1', URIS],
+        ['run-2', ['baton://tasks/run-2']],
+      ]);
+      const { bus } = createFeed(deps, { runs }, request, () => (ends += 1));
+      const stop = bus.subscribe(() => {});
+      assert.deepEqual([...subscribed].toSorted(), ['credentials key-1', 'feed run-1', 'feed run-2']);
+      now = 20_000;
+      mock.timers.tick(15_000);
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.equal(ends, 1);
+      stop();
+      now = 40_000;
+      mock.timers.tick(60_000);
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.deepEqual([...subscribed, ends], [1]);
+    } finally {
+      mock.timers.reset();
+    }
   });
 });

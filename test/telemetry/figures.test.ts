@@ -111,12 +111,15 @@ describe('the collection of database statistics', () => {
     collectDatabaseMetrics(
       registry,
       async () => {
-        throw new Error('away');
+        if (errors.length === 0) throw new Error('away');
+        return FIGURES;
       },
       (error) => errors.push(error),
     );
     const samples = samplesOf(await registry.text());
     assert.deepEqual([valueOf(samples, 'other'), valueOf(samples, 'baton_tasks')], [1, null]);
     assert.equal(errors.length, 1);
+    const later = samplesOf(await registry.text());
+    assert.equal(valueOf(later, 'baton_tasks', { state: 'executing' }), 3, 'the next scrape reads again');
   });
 });
