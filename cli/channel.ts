@@ -33,10 +33,10 @@ export type ChannelTimes = {
   silence: number;
   /** When a token is renewed; null: after two thirds of its lifetime. */
   renewal: number | null;
+  /** When a failed renewal is tried again. */
+  renewalRetry: number;
 };
-const TIMES: ChannelTimes = { answer: 15_000, silence: 20_000, renewal: null };
-/** When a failed renewal is tried again, in milliseconds. */
-const RENEWAL_RETRY_MS = 5_000;
+const TIMES: ChannelTimes = { answer: 15_000, silence: 20_000, renewal: null, renewalRetry: 5_000 };
 const CLOSE_TIMEOUT_MS = 500;
 
 /**
@@ -52,7 +52,7 @@ export async function openChannel(
   const token = await newToken(api, projectId);
   const socket = await connect(api.baseUrl, token, all.answer);
   const channel = createChannel(socket, all);
-  keepTokenFresh(socket, token, all.renewal, async () => {
+  keepTokenFresh(socket, token, all, async () => {
     const next = await newToken(api, projectId);
     await channel.ask('renew', { token: next.token });
     return next;
@@ -90,14 +90,14 @@ function connect(baseUrl: string, { token }: Token, timeoutMs: number): Promise<
 function keepTokenFresh(
   socket: WebSocket,
   first: Token,
-  afterMs: number | null,
+  { renewal: afterMs, renewalRetry: retryMs }: ChannelTimes,
   renew: () => Promise<Token>,
 ): void {
   let timer: NodeJS.Timeout;
   const later = (ms: number) => {
     timer = setTimeout(() => {
       void renew()
-        .then(waitOf, () => RENEWAL_RETRY_MS)
+        .then(waitOf, () => retryMs)
         .then((wait) => socket.readyState === WebSocket.OPEN && later(wait));
     }, ms);
   };

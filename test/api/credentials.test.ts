@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { TOKEN_SECONDS } from '../../src/domain/common/limits.ts';
 import { eventually } from '../support/eventually.ts';
+import { addWorkspace } from '../support/people.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { assertProblem, assertWithin } from './problems.ts';
 import { type Received, type Sent, useOwnWorld, useWorld } from '../support/world.ts';
@@ -152,6 +153,16 @@ describe('credentials', () => {
     const token = await newToken({ key: foreign.key });
     assertProblem(await world.send('GET', path, { token }), 404, 'not_found');
     assertProblem(await world.submit({}, { token }), 403, 'project_not_allowed');
+  });
+
+  it('are not created for a project of another workspace', async () => {
+    await addWorkspace(world);
+    const [other] = await world.database.em
+      .fork()
+      .execute<{ id: string }[]>('select id from projects where workspace_id <> ? limit 1', [
+        world.installation.workspace_id,
+      ]);
+    assertProblem(await newKey({ project_id: other?.id }), 403, 'project_not_allowed');
   });
 
   it('can be exchanged for a token of the same project', async () => {

@@ -139,6 +139,16 @@ describe('the channel client of the command line', () => {
       );
     });
 
+    it('renews the token after failures', async () => {
+      await open({ renewal: 20, renewalRetry: 20 });
+      server.tokenStatus = 503;
+      const issued = server.issuedTokens();
+      await eventually('renewals fail', () => server.issuedTokens() >= issued + 3);
+      server.tokenStatus = 201;
+      const before = server.messages.length;
+      await eventually('two renewals', () => server.messages.length >= before + 2);
+    });
+
     it('stops the renewals when it is closed', async () => {
       const opened = await open({ renewal: 20 });
       await eventually('a renewal', () => server.messages.length > 0);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { createKey, findActiveKey, revokeKey, rotateKey } from '../../src/database/people/keys.ts';
+import { createKey, findActiveKey, listKeys, revokeKey, rotateKey } from '../../src/database/people/keys.ts';
 import { listAudit, recordAudit } from '../../src/database/people/audit.ts';
 import { removeMember } from '../../src/database/people/members.ts';
 import { mailNextNotice } from '../../src/database/people/notices.ts';
@@ -109,6 +109,21 @@ describe('the people of an installation', () => {
       assert.equal(await rotate(id, at(MINUTE_MS)), 'dead');
     });
 
+    it('names a creator who is a member of another workspace only as removed', async () => {
+      const { id, email } = await person(fresh.installation, await otherWorkspace());
+      await newKey(fresh.installation, `user:${id}`);
+      const creatorOf = async () => {
+        const page = { workspaceId: fresh.installation.workspace_id, creatorId: id, limit: 1 };
+        return (await listKeys(fresh.database, page))[0]?.creator;
+      };
+      assert.deepEqual(await creatorOf(), { id, name: 'Bo', email, removed: false });
+      await execute('delete from members where user_id = ? and workspace_id = ?', [
+        id,
+        fresh.installation.workspace_id,
+      ]);
+      assert.equal((await creatorOf())?.removed, true);
+    });
+
     it('is revoked once, and keeps the time', async () => {
       const { id } = await newKey(fresh.installation, 'system');
       const which = { workspaceId: fresh.installation.workspace_id, id, actor: 'system' };
@@ -186,7 +201,14 @@ describe('the people of an installation', () => {
       execute(
         `insert into invitations (id, workspace_id, email, role, token_hash, created_at, expires_at)
          values (?, ?, ?, 'member', ?, now(), ?)`,
-        [randomUUIDv7(), workspace_id, email, randomUUIDv7(), expiresAt],
+        // In the order of time, also within a millisecond.
+        [
+          `01890000-0000-7000-8000-${String((made += 1)).padStart(12, '0')}`,
+          workspace_id,
+          email,
+          randomUUIDv7(),
+          expiresAt,
+        ],
       );
     const signIn = (email: string) =>
       signInByOpenId(fresh.database, {
@@ -247,10 +269,7 @@ describe('the people of an installation', () => {
       }
       const page = { workspaceId, actions: ['project.created'] as const, limit: 10 };
       const found = await listAudit(fresh.database, { ...page, createdAfter: at(0), createdBefore: at(2) });
-      assert.deepEqual(
-        found.map(({ subject }) => subject),
-        ['project:1', 'project:0'],
-      );
+      assert.deepEqual(found.map(({ subject }) => subject).toSorted(), ['project:0', 'project:1']);
     });
   });
 
