@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { TaskState } from '@a2a-js/sdk';
 import { startA2aAgent, type A2aAgent, type Deed } from '../support/a2a-agent.ts';
 import { eventually } from '../support/eventually.ts';
+import { pauseUntilContinued, submitLong } from '../support/long-runs.ts';
 import { useOwnRuns } from '../support/runs.ts';
 
 const catalogue = (streaming: string, asked: string, slow: string) => `
@@ -132,6 +133,23 @@ describe('an A2A agent', function () {
       assert.ok(second.timeLimitMs < 300_000, 'its time limit contains its work before the question');
     });
   }
+
+  it('gets the reply in the same task, although its run has continued as a new execution', async () => {
+    streaming.doing(({ text, first }, say) =>
+      first
+        ? say.ends(TASK_STATE_INPUT_REQUIRED, 'Left or right?')
+        : say.ends(TASK_STATE_COMPLETED, `It says: ${text}`),
+    );
+    const id = await submitLong(runs, 30);
+    await runs.reaches(id, 'paused');
+    await pauseUntilContinued(runs, id, 2);
+    await runs.control.continue(id, { by: 'user:ada@example.com', reason: 'right' });
+    const row = await runs.reaches(id, 'completed');
+    assert.match(JSON.stringify(row.output), /It says: right/);
+    assert.equal(streaming.messages.length, 2);
+    assert.equal(streaming.messages[1]?.taskId, streaming.tasks[0]);
+    assert.equal(row.steps[0]?.usage?.model_calls, 2);
+  });
 
   it('can reply with a message instead of a task', async () => {
     streaming.doing((_asked, say) => say.replies('Forty-two.'));

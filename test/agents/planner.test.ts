@@ -53,6 +53,12 @@ describe('a planner', function () {
     assert.equal(calls.filter(({ step_id }) => step_id === id).length, 1);
     const used = await readRunUsage(world.runs.database, id);
     assert.equal(used?.model_calls, 5, 'the planning call is counted');
+    const told = (await world.runs.events(id)).filter(({ type }) => type === 'agent.message');
+    assert.deepEqual(
+      new Set(told.map(({ data }) => (data['step'] as { id: string }).id)),
+      new Set(steps.map((one) => one.id)),
+      'the feed has the messages of steps only',
+    );
   });
 
   it('shows the run as planning, and starts no step while the run is paused', async () => {

@@ -154,4 +154,20 @@ describe('a call that is repeated as a new activity', () => {
     assert.equal(await call({ value: 1 }), 'done 1');
     assert.equal(calls.length, 1);
   });
+
+  it('is not made if the run has ended', async () => {
+    const { call, calls } = callingTool();
+    const ask = askingModel();
+    assert.equal(await ask('First?'), 'answer 1');
+    await fresh.database.em
+      .fork()
+      .execute(
+        `update task_runs set state = 'cancelled', started_at = now(), completed_at = now() where id = ?`,
+        [callKey.executionId],
+      );
+    assert.equal(await ask('First?'), 'answer 1', 'it was made before');
+    await assert.rejects(call({ value: 1 }), /the run has ended/);
+    await assert.rejects(ask('Something else?'), /the run has ended/);
+    assert.deepEqual(calls, []);
+  });
 });

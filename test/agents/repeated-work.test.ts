@@ -9,10 +9,17 @@ import {
   type RemoteAgentInput,
   type RemoteOutcome,
 } from '../../src/activities/agents/remote-agents.ts';
+import { createStepActivities } from '../../src/activities/agents/steps.ts';
 import { NO_ISOLATION } from '../../src/agents/isolation.ts';
 import { parseCatalogue } from '../../src/agents/catalogue.ts';
 import { readRunUsage } from '../../src/database/agents/agent-calls.ts';
-import { MAX_AGENT_MESSAGES } from '../../src/domain/common/limits.ts';
+import { listStepResults } from '../../src/database/tasks/step-results.ts';
+import {
+  MAX_AGENT_MESSAGES,
+  OUTPUT_RESULT_BYTES,
+  STEP_RESULT_BYTES,
+  SUMMARY_LENGTH,
+} from '../../src/domain/common/limits.ts';
 import { UNTRACED_AGENTS } from '../../src/domain/agents/agent-traces.ts';
 import type { AgentWork } from '../../src/domain/tasks/step-work.ts';
 import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
@@ -44,16 +51,18 @@ describe('the work of an agent outside the service', () => {
   });
 
   const clock = () => new Date();
-  const activities = () => {
+  const catalogueText = () => {
     const teams = ['feature', 'bug', 'spec', 'chore'].map((type) => `${type}: [{ step: a, agent: program }]`);
-    const text = `
+    return `
 agents:
   program: { instructions: Look., command: [${process.execPath}, -e, ${JSON.stringify(PROGRAM)}] }
   scout: { instructions: Look., a2a: '${scout.url}' }
 teams: { ${teams.join(', ')} }`;
-    return createRemoteAgentActivities({
+  };
+  const activities = () =>
+    createRemoteAgentActivities({
       database: fresh.database,
-      catalogue: parseCatalogue(text, 'a test'),
+      catalogue: parseCatalogue(catalogueText(), 'a test'),
       environment: { PATH: process.env['PATH'] },
       isolation: NO_ISOLATION,
       fetch: globalThis.fetch,
@@ -62,7 +71,6 @@ teams: { ${teams.join(', ')} }`;
       onDiagnostic: () => {},
       leaveResult: async (_work, given) => ({ summary: given, text: given }),
     });
-  };
   type Info = ConstructorParameters<typeof MockActivityEnvironment>[0];
   const start = (agent: 'program' | 'scout', info: Info = {}) => {
     const environment = new MockActivityEnvironment({ scheduledTimestampMs: Date.now(), ...info });
@@ -84,6 +92,31 @@ teams: { ${teams.join(', ')} }`;
       const outcome = await start('program', { attempt }).ended;
       assert.equal(outcome.kind === 'completed' && outcome.result.text, `repeated: ${attempt > 1}`);
     }
+  });
+
+  it('does not begin if the run has ended', async () => {
+    await fresh.database.em
+      .fork()
+      .execute(
+        `update task_runs set state = 'cancelled', started_at = now(), completed_at = now() where id = ?`,
+        [work.executionId],
+      );
+    await assert.rejects(start('program').ended, /the run has ended/);
+    scout.messages.length = 0;
+    await assert.rejects(start('scout').ended, /the run has ended/);
+    assert.deepEqual(scout.messages, []);
+  });
+
+  it('leaves a result of limited size for later steps and for the output of the run', async () => {
+    const { database } = fresh;
+    const catalogue = parseCatalogue(catalogueText(), 'a test');
+    const { leaveResult } = createStepActivities({ database, catalogue, historyEvents: 0, clock });
+    const text = `${'word '.repeat(200)}\n\n${'x'.repeat(2 * STEP_RESULT_BYTES)}`;
+    const shown = await leaveResult(work, text);
+    assert.ok(shown.summary.length <= SUMMARY_LENGTH && shown.summary.endsWith('…'));
+    assert.ok(Buffer.byteLength(shown.text) <= OUTPUT_RESULT_BYTES);
+    const [left] = await listStepResults(database, work.executionId, ['look']);
+    assert.ok(left && Buffer.byteLength(left.text) <= STEP_RESULT_BYTES);
   });
 
   it('has one time limit for all tries', async () => {

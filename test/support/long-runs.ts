@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { EngineUnavailable } from '../../src/temporal/task-control.ts';
 import { TASK_RUN_WORKFLOW, taskQueues, type TaskRunInput } from '../../src/temporal/task-messages.ts';
 import { eventually } from './eventually.ts';
 import type { Runs, Submission } from './runs.ts';
@@ -45,6 +46,19 @@ export async function continues(runs: Runs, id: string, count: number): Promise<
     const found = await executionsOf(runs, id);
     return found.length >= count && found;
   });
+}
+
+/** Pauses a paused run, which changes nothing but makes its history longer, until it has had `count` executions. */
+export async function pauseUntilContinued(runs: Runs, id: string, count: number): Promise<void> {
+  await eventually(`${count} executions`, async () => {
+    await runs.control.pause(id, { by: 'key:test' }).catch(ignoreUnavailable);
+    return (await executionsOf(runs, id)).length >= count;
+  });
+}
+
+/** A caller sends a command again that got a 503. */
+function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof EngineUnavailable)) throw error;
 }
 
 /** Asserts that a run has ended after several executions, and returns them. */

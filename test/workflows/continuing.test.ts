@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
-import { EngineUnavailable } from '../../src/temporal/task-control.ts';
 import { projectAttribute, stateAttribute } from '../../src/temporal/task-messages.ts';
 import { useModels } from '../agents/model-world.ts';
 import { saidIn, turnOf, type Script } from '../support/model-server.ts';
-import { assertContinued, continues, executionsOf, feedOf, submitLong } from '../support/long-runs.ts';
+import {
+  assertContinued,
+  continues,
+  executionsOf,
+  feedOf,
+  pauseUntilContinued,
+  submitLong,
+} from '../support/long-runs.ts';
 import { eventually } from '../support/eventually.ts';
 
 const me = { by: 'key:test' };
 const QUESTION = { question: 'May I?' };
-
-/** A caller sends a command again that got a 503. */
-function ignoreUnavailable(error: unknown): void {
-  if (!(error instanceof EngineUnavailable)) throw error;
-}
 
 /**
  * Runs that continue as new executions from a history of some dozens of events. The limits of real runs are in
@@ -27,19 +28,12 @@ describe('a run with a long history', function () {
     turnOf(asked) === 1
       ? { text: '', calls: [{ name: 'ask_for_approval', arguments: QUESTION }] }
       : { text: 'Done.' };
-  /** Pauses a paused run, which changes nothing, until it has had `count` executions. */
-  async function pauseUntilContinued(id: string, count: number) {
-    await eventually(`${count} executions`, async () => {
-      await world.runs.control.pause(id, me).catch(ignoreUnavailable);
-      return (await executionsOf(world.runs, id)).length >= count;
-    });
-  }
 
   it('stays paused, and continues in the state it was paused from', async () => {
     const id = await submitLong(world.runs, 40, { rehearsal: { steps: 1, start_ms: 60_000 } });
     await world.runs.control.pause(id, me);
     const { paused_at } = await world.runs.reaches(id, 'paused');
-    const continued = pauseUntilContinued(id, 3).then(() => true);
+    const continued = pauseUntilContinued(world.runs, id, 3).then(() => true);
     const answers = new Set<string | undefined>();
     while (!(await Promise.race([continued, setTimeout(20, false)])))
       answers.add((await world.runs.control.view(id))?.state);
@@ -66,7 +60,7 @@ describe('a run with a long history', function () {
     const rehearsal = { steps: 2, ask: { step: 1, ...QUESTION } };
     const id = await submitLong(world.runs, 30, { rehearsal });
     const { question } = await world.runs.reaches(id, 'paused');
-    await pauseUntilContinued(id, 2);
+    await pauseUntilContinued(world.runs, id, 2);
     await world.runs.restartWorker(async () => {
       for (let n = 0; n < 30; n += 1) await world.runs.control.pause(id, me);
     });
@@ -85,7 +79,7 @@ describe('a run with a long history', function () {
     const rehearsal = { ask: { step: 2, ...QUESTION } };
     const id = await submitLong(world.runs, 30, { rehearsal });
     await world.runs.reaches(id, 'paused');
-    await pauseUntilContinued(id, 2);
+    await pauseUntilContinued(world.runs, id, 2);
     const { typedSearchAttributes: found } = await world.runs.client.workflow.getHandle(id).describe();
     assert.equal(found.get(stateAttribute), 'paused');
     assert.equal(found.get(projectAttribute), world.runs.installation.project_id);
@@ -129,7 +123,7 @@ describe('a run with a long history', function () {
   it('passes the answer on to an agent with a model that asked before', async () => {
     const id = await world.play(asking, { historyEvents: 30 });
     const { question } = await world.runs.reaches(id, 'paused');
-    await pauseUntilContinued(id, 3);
+    await pauseUntilContinued(world.runs, id, 3);
     await world.runs.control.continue(id, { ...me, reason: 'only on Monday', question: question?.id ?? '' });
     await world.runs.reaches(id, 'completed');
     const [, second] = world.asked(id);
@@ -142,7 +136,7 @@ describe('a run with a long history', function () {
     for (const _ of ['answered', 'terminated']) {
       const id = await world.play(asking, { historyEvents: 30 });
       await world.runs.reaches(id, 'paused');
-      await pauseUntilContinued(id, 2);
+      await pauseUntilContinued(world.runs, id, 2);
       await eventually('the agent is followed', async () => {
         const { raw } = await world.runs.client.workflow.getHandle(id).describe();
         return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'followAgent');
@@ -161,7 +155,7 @@ describe('a run with a long history', function () {
     const ends = async (how: 'cancel' | 'terminate', executions: 1 | 2) => {
       const id = await world.play(asking, { historyEvents: executions === 1 ? 4_000 : 30 });
       const { steps } = await world.runs.reaches(id, 'paused');
-      await pauseUntilContinued(id, executions);
+      await pauseUntilContinued(world.runs, id, executions);
       if (how === 'cancel') await world.runs.control.cancel(id, me);
       else await world.runs.client.workflow.getHandle(id).terminate('enough');
       await world.runs.reaches(id, 'cancelled');
