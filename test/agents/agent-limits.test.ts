@@ -97,7 +97,7 @@ describe('a running agent', function () {
     return { id, open: opened.resolve };
   }
 
-  it('makes no model call while the run is paused, and continues afterwards', async () => {
+  it('makes no call while the run is paused, and continues afterwards', async () => {
     const { id, open } = await reporting({ calls: 4, at: 2 });
     await world.runs.control.pause(id, { by: 'test' });
     await world.runs.reaches(id, 'paused');
@@ -110,6 +110,8 @@ describe('a running agent', function () {
     );
     await world.runAnother();
     assert.equal(world.asked(id).length, 2);
+    const toolCalls = (await world.calls(id)).filter(({ kind }) => kind === 'tool');
+    assert.equal(toolCalls.length, 1, 'the calls of the second response wait, too');
     await world.runs.control.continue(id, { by: 'test' });
     await world.runs.reaches(id, 'completed');
     assert.equal(world.asked(id).length, 4);

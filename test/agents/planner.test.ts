@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { parseCatalogue } from '../../src/agents/catalogue.ts';
 import { readRunUsage } from '../../src/database/agents/agent-calls.ts';
 import { stepsOfDraft } from '../../src/agents/plan-draft.ts';
+import { agentPlanWorkflowId } from '../../src/temporal/agent-messages.ts';
 import { saidIn, type AskedModel, type Reply } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { teamText, useModels } from './model-world.ts';
@@ -75,6 +76,19 @@ describe('a planner', function () {
     await world.runs.control.continue(id, { by: 'test' });
     const { steps } = await world.runs.reaches(id, 'completed');
     assert.equal(steps.length, 1);
+  });
+
+  it('is replaced by the steps of the team if an operator terminates it', async () => {
+    const { id, open } = await world.hold(planning({ steps: [step('only', 'ada')] }), submission);
+    await eventually('it is asked', () => world.asked(id).length === 1);
+    await world.runs.client.workflow.getHandle(agentPlanWorkflowId(id)).terminate('an operator');
+    const { steps } = await world.runs.becomes('its steps begin', id, (row) => row.steps.length > 0);
+    open();
+    assert.deepEqual(
+      steps.map(({ name }) => name),
+      ['design', 'build'],
+    );
+    await world.runs.reaches(id, 'completed');
   });
 
   it('is called once more with the faults of an invalid plan', async () => {
