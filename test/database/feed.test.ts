@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import type { Database } from '../../src/database/database.ts';
 import { readEnginePausedMs, recordChange, recordChangeOfView } from '../../src/database/tasks/feed.ts';
-import { findRun, recordEnginePause } from '../../src/database/tasks/task-runs.ts';
+import { findRun, markEnginePauseSignalled, recordEnginePause } from '../../src/database/tasks/task-runs.ts';
 import type { Writer } from '../../src/domain/tasks/run-change.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
 import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
@@ -115,6 +115,22 @@ describe('the stored view of a run', () => {
     assert.deepEqual(await recordChange(database, { ...paused, enginePauseOver: true }), first);
     const row = await findRun(database, id);
     assert.deepEqual([row?.engine_paused_at, row?.state, row?.paused_by], [null, 'paused', 'key:test']);
+  });
+
+  it('says of each pause in the Web UI whether it was signalled, also of a second one', async () => {
+    const id = await quietRun(database, installation);
+    const at = new Date().toISOString();
+    const states = { state: 'paused' as const, paused_from: 'planning' as const };
+    const view = { ...initialView(), ...states, paused_at: at, paused_by: 'key:test' };
+    const entry = { key: 'state.changed:1', type: 'state.changed' as const, at, data: {} };
+    await recordChange(database, { executionId: id, view, entries: [entry] });
+    const isSignalled = async () => (await findRun(database, id))?.engine_pause_signalled;
+    for (const pausedAt of [new Date(1_000), new Date(2_000)]) {
+      await recordEnginePause(database, id, pausedAt);
+      assert.equal(await isSignalled(), false, pausedAt.toISOString());
+      await markEnginePauseSignalled(database, id, pausedAt);
+      assert.equal(await isSignalled(), true);
+    }
   });
 
   it('is not changed by a worker whose workflow task another one has repeated since', async () => {

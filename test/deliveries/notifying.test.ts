@@ -3,6 +3,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
 import { Member, Notification, User } from '../../src/database/people/entities.ts';
 import { startUnsentNotices } from '../../src/reconciler/forgotten-deliveries.ts';
+import { RowsFailed } from '../../src/reconciler/rows.ts';
+import { EngineUnavailable } from '../../src/temporal/task-control.ts';
 import { notifyWorkflowId, type NotifyInput } from '../../src/temporal/delivery-messages.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
@@ -75,7 +77,7 @@ describe('the disabling of a webhook', function () {
     );
   });
 
-  it('is e-mailed by the reconciler if the worker died before it could send the e-mails', async () => {
+  it('is e-mailed by the reconciler, once Temporal is available, if the worker died before it could send the e-mails', async () => {
     const [webhookId, at] = [randomUUIDv7(), new Date()];
     const em = world.database.em.fork();
     const admin = await em.findOneOrFail(User, { email: ADMINS[0] ?? '' });
@@ -94,10 +96,13 @@ describe('the disabling of a webhook', function () {
     const before = server.mails.length;
     const { database, control } = world;
     let starts = 0;
+    let isUnavailable = true;
     const deliveryControl = {
       ...control,
       async notify(input: NotifyInput) {
-        if ('webhookId' in input && input.webhookId === webhookId) starts += 1;
+        if (!('webhookId' in input && input.webhookId === webhookId)) return await control.notify(input);
+        if (isUnavailable) throw new EngineUnavailable('no connection');
+        starts += 1;
         await control.notify(input);
       },
     };
@@ -106,7 +111,8 @@ describe('the disabling of a webhook', function () {
       startUnsentNotices({ ...dependencies, clock: () => new Date(at.getTime() + later) });
     await turn(1_000);
     assert.equal(server.mails.length, before, 'the worker may still be sending');
-    await turn(5_000);
+    await assert.rejects(turn(5_000), RowsFailed);
+    isUnavailable = false;
     await turn(6_000);
     await server.receives(before + 1);
     await turn(7_000);

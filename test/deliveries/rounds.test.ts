@@ -138,7 +138,8 @@ describe('a round of manual retries', () => {
       readDeliveriesToSend: async (read: readonly string[]) => read.map(deliveryOf),
       endManualRetries: async (tokens: readonly string[]) => void ended.push(...tokens),
     } as Partial<DeliveryStore> as DeliveryStore;
-    const attemptOf: Attempt = async ({ id }) => {
+    const attemptOf: Attempt = async ({ id }, { freshMs }) => {
+      assert.equal(freshMs, null, 'a retry may have waited for minutes: its delivery is read again');
       made.push(id);
       return await attempt(id, made.length - 1);
     };

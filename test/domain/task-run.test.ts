@@ -158,6 +158,7 @@ describe('a plan', () => {
     const last = after('e', 'd', 'b');
     const steps = [planned('a'), after('b', 'a'), after('c', 'a'), after('d', 'c'), last, after('f', 'e')];
     assert.deepEqual(stepsBefore({ ...plan, steps }, last), ['a', 'b', 'c', 'd']);
+    assert.deepEqual(stepsBefore({ ...plan, steps }, after('f', 'e')), ['a', 'b', 'c', 'd', 'e']);
     assert.deepEqual(stepsBefore({ ...plan, steps }, after('c', 'a')), ['a']);
     assert.deepEqual(stepsBefore({ ...plan, steps }, planned('a')), []);
   });

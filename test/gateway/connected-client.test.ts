@@ -8,6 +8,7 @@ import {
   MAX_ROOMS,
   MAX_WAITING_MESSAGES,
 } from '../../src/domain/common/limits.ts';
+import type { TokenClaims } from '../../src/domain/people/access.ts';
 import { shortened } from '../../src/gateway/client-messages.ts';
 import type { Handled, Handler } from '../../src/gateway/handlers.ts';
 import type { OpenRoom } from '../../src/gateway/rooms.ts';
@@ -18,8 +19,10 @@ import {
 } from '../../src/gateway/connected-client.ts';
 import { admitted } from './admitted.ts';
 
-/** `secondsBetween` pass between two messages: by default so many that the rate of messages refuses none. */
-function setUp(handlers: Record<string, Handler> = {}, { secondsBetween = 10 } = {}) {
+const OUTSIDE: TokenClaims = admitted().claims;
+
+/** `claims`: those of the next token. `secondsBetween` pass between two messages: by default so many that the rate of messages refuses none. */
+function setUp(handlers: Record<string, Handler> = {}, { secondsBetween = 10, claims = OUTSIDE } = {}) {
   let seconds = 0;
   const state = {
     pending: 0,
@@ -40,10 +43,12 @@ function setUp(handlers: Record<string, Handler> = {}, { secondsBetween = 10 } =
       return { snapshot: {}, last_seq: 0, follow };
     },
   };
+  const admission = admitted();
   const deps = {
     clock: () => new Date((seconds += secondsBetween) * 1_000),
     log: pino({ level: 'silent' }),
     rooms: { workflow: opener, webhook: opener },
+    admission: { check: async () => ({ claims, holder: admission.holder }) },
     handlers,
   } as unknown as ClientDependencies;
   const connection = {
@@ -58,7 +63,6 @@ function setUp(handlers: Record<string, Handler> = {}, { secondsBetween = 10 } =
     },
     close: (code: string) => void state.closedWith.push(code),
   };
-  const admission = admitted();
   const client = new ConnectedClient(deps, connection, admission);
   client.recheck = async () => admission.holder;
   const answers: MessageResult[] = [];
@@ -155,6 +159,30 @@ describe('the messages of a connection', () => {
     for (let sent = 0; sent < CHANNEL_MESSAGES.burst; sent += 1)
       assert.equal(codeOf(await ask('solicited', { isValid: false })), 'invalid_message');
     assert.equal(codeOf(await ask('solicited', { isValid: true })), 'rate_limited');
+    client.closed();
+  });
+});
+
+describe('the token of a connection', () => {
+  it('is the renewed one: the connection depends on the session of that token', async () => {
+    const [person, session] = [
+      '01890000-0000-7000-8000-00000000000a',
+      '01890000-0000-7000-8000-00000000000b',
+    ];
+    const claims: TokenClaims = {
+      origin: 'own',
+      subject: `user:${person}`,
+      workspaceId: 'w',
+      projectId: 'p',
+      scopes: [],
+      sessionId: session,
+      expiresAt: OUTSIDE.expiresAt,
+    };
+    const { client, ask } = setUp({}, { claims });
+    assert.ok(!client.dependsOn(session));
+    assert.equal(codeOf(await ask('renew', { token: 'next' })), 'ok');
+    assert.ok(client.dependsOn(session));
+    assert.ok(client.dependsOn(person));
     client.closed();
   });
 });

@@ -142,6 +142,34 @@ describe('the feeds that a gateway follows', () => {
     }
   });
 
+  it('do not close a client that left while it did not receive, and reads on', async () => {
+    const { database, installation } = fresh;
+    const { feeds, notify } = setUp({ stallMs: 1 });
+    const run = await quietRun(database, installation);
+    const [slow, quick] = [createClient({ isSlow: true }), createClient({ isSlow: false })];
+    const closedWith: string[] = [];
+    try {
+      const leave = feeds.follow(run, 0, {
+        ...slow.connection,
+        // It leaves and receives as soon as its buffer is full.
+        onceDrained(listener) {
+          leave();
+          listener();
+        },
+        close: (code) => void closedWith.push(code),
+      });
+      feeds.follow(run, 0, quick.connection);
+      for (let count = 1; count <= 3; count += 1) {
+        await writeEvents(database, run, { count: 1, bytes: 1 });
+        notify(run);
+        await eventually('the quick client has the event', () => quick.received.length === count);
+      }
+      assert.deepEqual([slow.received, closedWith], [[1], []]);
+    } finally {
+      feeds.close();
+    }
+  });
+
   it('are not read any more when the last client has left, once', () => {
     const { feeds, listeners } = setUp();
     const run = '01890000-0000-7000-8000-000000000000';

@@ -197,6 +197,21 @@ describe('concurrent lookups', () => {
     assert.deepEqual(both, [['a 1'], ['a 1'], ['b 2']]);
     assert.deepEqual(await lookup('a'), ['a 3']);
   });
+
+  it('share a failure, which is not kept either', async () => {
+    let count = 0;
+    const lookup = shareLookups(async () => {
+      if ((count += 1) === 1) throw new Error('no answer');
+      return ['192.0.2.1'];
+    });
+    const both = await Promise.allSettled([lookup('a'), lookup('a')]);
+    assert.deepEqual(
+      both.map(({ status }) => status),
+      ['rejected', 'rejected'],
+    );
+    assert.deepEqual(await lookup('a'), ['192.0.2.1']);
+    assert.equal(count, 2);
+  });
 });
 
 describe('an IP address', () => {
