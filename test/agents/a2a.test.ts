@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
 import { once } from 'node:events';
 import { TaskState } from '@a2a-js/sdk';
 import { startA2aAgent, type A2aAgent, type Deed } from '../support/a2a-agent.ts';
@@ -26,6 +27,8 @@ const lookForLong: Deed = async ({ signal }, say) => {
   say.working('Looking for long');
   if (!signal.aborted) await once(signal, 'abort');
 };
+
+const FIRST_TURN_MS = 500;
 
 describe('an A2A agent', function () {
   let streaming: A2aAgent;
@@ -111,26 +114,35 @@ describe('an A2A agent', function () {
       await eventually('its task is cancelled', () => which().cancelled.length === 1);
     });
 
-    it(`asks a person, and gets the reply in the same task, followed ${transport}`, async () => {
-      which().doing(({ text, first }, say) => {
-        if (first) return say.ends(TASK_STATE_INPUT_REQUIRED, 'Left or right?');
+    it(`asks a person twice, and gets the replies in the same task, followed ${transport}`, async () => {
+      which().doing(async ({ text, first }, say) => {
+        if (first) {
+          // Longer than the next turn, so that the limit of the third one must contain both.
+          await wait(FIRST_TURN_MS);
+          return say.ends(TASK_STATE_INPUT_REQUIRED, 'Left or right?');
+        }
+        if (text === 'right') return say.ends(TASK_STATE_INPUT_REQUIRED, 'Near or far?');
         say.ends(TASK_STATE_COMPLETED, `It says: ${text}`);
       });
       const id = await runs.submit({ taskType });
-      const paused = await runs.reaches(id, 'paused');
-      assert.equal(paused.question?.text, 'Left or right?');
+      const asks = (text: string) =>
+        eventually(text, async () => (await runs.reaches(id, 'paused')).question?.text === text);
+      await asks('Left or right?');
       await runs.control.continue(id, { by: 'user:ada@example.com', reason: 'right' });
+      await asks('Near or far?');
+      await runs.control.continue(id, { by: 'user:ada@example.com', reason: 'near' });
       const row = await runs.reaches(id, 'completed');
-      assert.match(JSON.stringify(row.output), /It says: right/);
+      assert.match(JSON.stringify(row.output), /It says: near/);
       const [task, ...others] = which().tasks;
       assert.ok(task);
-      assert.deepEqual(others, [task]);
+      assert.deepEqual(others, [task, task]);
       assert.equal(which().messages[1]?.taskId, task);
-      assert.equal(row.steps[0]?.usage?.model_calls, 2);
-      const [first, second, ...more] = await turnsOf(id);
-      assert.ok(first && second && more.length === 0);
-      assert.deepEqual([first.turn, first.timeLimitMs, second.turn], [1, 300_000, 2]);
-      assert.ok(second.timeLimitMs < 300_000, 'its time limit contains its work before the question');
+      assert.equal(row.steps[0]?.usage?.model_calls, 3);
+      const [first, second, third, ...more] = await turnsOf(id);
+      assert.ok(first && second && third && more.length === 0);
+      assert.deepEqual([first.turn, first.timeLimitMs, second.turn, third.turn], [1, 300_000, 2, 3]);
+      assert.ok(second.timeLimitMs <= 300_000 - FIRST_TURN_MS / 2, 'it contains the work before the question');
+      assert.ok(third.timeLimitMs < second.timeLimitMs, 'it contains the work before both questions');
     });
   }
 

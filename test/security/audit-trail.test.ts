@@ -52,10 +52,11 @@ const UNSAFE: Readonly<Record<string, readonly AuditAction[] | string>> = {
   readNotification: 'affects only the user',
   sendEvents: 'the events themselves are stored',
 };
-/** Actions without a request, or with an OpenID provider; other tests cover them. */
+/** Actions without a request, of the operator, or with an OpenID provider; other tests cover them. */
 const ELSEWHERE: readonly AuditAction[] = [
   'installation.created',
   'person.openid_linked',
+  'person.password_reset',
   'session.refused',
   'webhook.disabled',
   'webhook.enabled',

@@ -210,6 +210,25 @@ describe('the removal of old rows', function () {
     assert.equal(await count(world, 'events', 'body is not null'), 0);
   });
 
+  it('erases a batch that has failed in the next execution', async () => {
+    await storeDeliveries(world, { at: ago(40), rows: 5 });
+    const db = queryBuilderOf(world.database);
+    for (const [table, activity] of [
+      ['events', activities().eraseEventPayloads],
+      ['delivery_attempts', activities().eraseAnswers],
+    ] as const) {
+      await sql`
+        create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`.execute(
+        db,
+      );
+      const on = sql.raw(`on ${table}`);
+      await sql`create trigger refuse before update ${on} for each row execute function refuse()`.execute(db);
+      await assert.rejects(runActivity(activity), /refused/);
+      await sql`drop function refuse cascade`.execute(db);
+      assert.equal((await runActivity(activity)).rows, 5, table);
+    }
+  });
+
   it('reads no row twice', async () => {
     await storeDeliveries(world, { at: ago(40), rows: 6_000 });
     await storeDeliveries(world, { at: new Date(Date.now() - 30 * DAY_MS + 60_000), rows: 10 });
