@@ -141,7 +141,10 @@ describe('an A2A agent', function () {
       const [first, second, third, ...more] = await turnsOf(id);
       assert.ok(first && second && third && more.length === 0);
       assert.deepEqual([first.turn, first.timeLimitMs, second.turn, third.turn], [1, 300_000, 2, 3]);
-      assert.ok(second.timeLimitMs <= 300_000 - FIRST_TURN_MS / 2, 'it contains the work before the question');
+      assert.ok(
+        second.timeLimitMs <= 300_000 - FIRST_TURN_MS / 2,
+        'it contains the work before the question',
+      );
       assert.ok(third.timeLimitMs < second.timeLimitMs, 'it contains the work before both questions');
     });
   }

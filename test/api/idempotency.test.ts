@@ -198,6 +198,23 @@ describe('an idempotency key', () => {
     assert.deepEqual(again.json, first.json);
   });
 
+  it('is rejected for another resource, with the same content', async () => {
+    const made = async () =>
+      (
+        await world.send('POST', '/api/v1/keys', {
+          ...world.as(owner),
+          body: { name: 'k', scopes: ['tasks:read'], project_id: world.installation.project_id },
+        })
+      ).json.id;
+    const [one, other] = [await made(), await made()];
+    const headers = { ...world.as(owner).headers, 'Idempotency-Key': randomUUID() };
+    const rotate = (id: string) =>
+      world.send('POST', `/api/v1/keys/${id}/rotate`, { ...world.as(owner), headers, body: {} });
+    assert.equal((await rotate(one)).status, 201);
+    assertProblem(await rotate(other), 422, 'idempotency_key_reused');
+    assert.equal((await rotate(one)).headers.get('idempotent-replayed'), 'true');
+  });
+
   it('creates another API key after 24 hours, also if the old key of the request is still stored', async () => {
     const sent = {
       ...world.as(owner),
