@@ -24,7 +24,7 @@ const SERVICE = [
   'clients/typescript/src/verify/**/*.ts',
   'examples/receivers/**/*.{ts,py,go}',
   'web/**/*.{ts,tsx,css,html,svg,json}',
-  'dev/{run.mjs,package.json,node/package.json}',
+  'dev/{run.mjs,remove-unread.mjs,package.json,node/package.json}',
   'dev/{common,launcher,services}/**/*',
   'deploy/{.env.example,Containerfile,bundles.ts,compose.yaml,healthcheck.mjs,make-env.sh,process.sh}',
   'deploy/compose/**/*',
