@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { findArtifact } from '../../src/database/tasks/artifacts.ts';
 import { saidIn, turnOf, type Script } from '../support/model-server.ts';
+import { eventually } from '../support/eventually.ts';
 import { useModels } from './model-world.ts';
 
 const person = { by: 'user:ada@example.com' };
@@ -78,6 +79,46 @@ describe('an agent with a model', function () {
     const [, then] = world.asked();
     assert.ok(then);
     assert.match(saidIn(then), /one[\s\S]*two/);
+  });
+
+  it('makes no other call of its turn while the question of another agent waits', async () => {
+    const all = Promise.withResolvers<void>();
+    let turns = 0;
+    const id = await world.play(
+      async (asked) => {
+        if (turnOf(asked) > 1) return { text: 'Done.' };
+        turns += 1;
+        const question = { name: 'ask_for_approval', arguments: { question: `Question ${turns}?` } };
+        if (turns === 3) all.resolve();
+        await all.promise;
+        return { text: '', calls: [question, { name: 'report_progress', arguments: { text: 'answered' } }] };
+      },
+      { taskType: 'spec' },
+    );
+    const run = world.runs.client.workflow.getHandle(id);
+    await eventually('all three have asked', async () => {
+      const { events } = await run.fetchHistory();
+      const asked = (events ?? []).filter(
+        ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === 'approval-asked',
+      );
+      return asked.length === 3;
+    });
+    const reports = async () =>
+      (await world.calls(id)).filter(({ name }) => name === 'report_progress').length;
+    const answered = new Set(['']);
+    for (let left = 3; left > 0; left -= 1) {
+      const { question } = await world.runs.becomes(
+        'the next question is asked',
+        id,
+        (row) => !answered.has(row.question?.id ?? ''),
+      );
+      await world.runAnother();
+      assert.equal(await reports(), 0, `${left} questions wait`);
+      answered.add(question?.id ?? '');
+      await world.runs.control.continue(id, { ...person, question: question?.id ?? null });
+    }
+    await world.runs.reaches(id, 'completed');
+    assert.equal(await reports(), 3);
   });
 
   it('ignores a repeated reply to the previous question', async () => {
