@@ -119,7 +119,7 @@ export function startReconciler(given: ReconcilerDependencies): Reconciler {
 
   /** Does the slow parts. The next turns do not wait for them. */
   async function sweepApart(): Promise<void> {
-    hasSweepFailed = (await doParts(SWEEP_PARTS, dependencies)) === 'failed';
+    if ((await doParts(SWEEP_PARTS, dependencies)) === 'failed') hasSweepFailed = true;
     sweptAt = performance.now();
     sweeping = null;
   }
