@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { getEventListeners, once } from 'node:events';
-import { mock } from 'node:test';
 import type { Caller } from '../../src/api/http/caller.ts';
 import type { Dependencies } from '../../src/api/dependencies.ts';
 import { Problem } from '../../src/api/http/problem.ts';
@@ -38,22 +37,6 @@ describe('the event stream of a run', () => {
     };
     return { subscribed, gone, stream, reads, executionId };
   }
-
-  it('has heartbeats while it is quiet', async () => {
-    mock.timers.enable({ apis: ['setTimeout'] });
-    const { gone, stream, reads } = await setUp();
-    try {
-      await reads(/^id: 1\n/);
-      const heard = reads(/^: still here/);
-      const ticking = setInterval(() => mock.timers.tick(15_000), 10);
-      await heard;
-      clearInterval(ticking);
-    } finally {
-      gone.abort();
-      mock.timers.reset();
-      stream.destroy();
-    }
-  });
 
   it('leaves nothing behind when the client disconnects', async () => {
     const { subscribed, gone, stream, reads, executionId } = await setUp();
