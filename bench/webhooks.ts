@@ -88,6 +88,7 @@ type Metrics = {
   workflowRate: number;
   memory: ByPart;
   cpuPerEvent: number;
+  cpuPerDelivery: number;
 };
 
 function createTimesTable(metrics: Metrics): MetricTable {
@@ -124,6 +125,7 @@ function createRatios({
   bareRate,
   memory,
   cpuPerEvent,
+  cpuPerDelivery,
 }: Metrics): Ratio[] {
   const bare = { digits: 3 };
   const ms = { unit: 'ms', digits: 1 };
@@ -140,6 +142,7 @@ function createRatios({
     ratio('at rest, p50', rest.arrival.p50, { ...ms, wanted: { at_most: 20 } }),
     ratio('at rest, p95', rest.arrival.p95, { ...ms, wanted: { at_most: 35 } }),
     ratio('CPU of an event, one webhook', cpuPerEvent, { unit: 'µs', digits: 0 }),
+    ratio(`CPU of a delivery, ${WEBHOOK_COUNT} webhooks`, cpuPerDelivery, { unit: 'µs', digits: 0 }),
     ratio('memory of all processes', total(memory), { unit: 'MB', digits: 0, wanted: { at_most: 700 } }),
   ];
 }
@@ -180,7 +183,10 @@ await runBench(
     });
     await client.deleteWebhook(webhook);
     log(`${wideEvents} events, ${WEBHOOK_COUNT} webhooks each`);
-    const wideRate = await measureManyWebhooks(setup, wideEvents);
+    let wideRate = 0;
+    const wideCosts = await measureCosts(baton.fresh.url, async () => {
+      wideRate = await measureManyWebhooks(setup, wideEvents);
+    });
     log('a good endpoint alone, then with one that hangs');
     const { alone, beside } = await measureNeighbours(setup, { count: slowEvents / 2, hanging });
     const memory = memoryByPart();
@@ -198,6 +204,7 @@ await runBench(
     await temporal.connection.close();
     await baton.fresh.drop();
     const cpuPerEvent = (1_000_000 * total(costs.cpu)) / events;
+    const cpuPerDelivery = (1_000_000 * total(wideCosts.cpu)) / (wideEvents * WEBHOOK_COUNT);
     const measures = {
       events,
       wideEvents,
@@ -210,7 +217,7 @@ await runBench(
       bareRate,
       workflowRate,
     };
-    const metrics: Metrics = { ...measures, memory, cpuPerEvent };
+    const metrics: Metrics = { ...measures, memory, cpuPerEvent, cpuPerDelivery };
     return {
       tables: [
         createTimesTable(metrics),

@@ -58,9 +58,20 @@ const LOWER_CASE = /^(?:trace|webhook-)/;
  * receivers compare names exactly.
  */
 export function spelledHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const spelled = (name: string) =>
-    LOWER_CASE.test(name) ? name : name.replaceAll(/(?<=^|-)(?:a2a|[a-z])/g, (start) => start.toUpperCase());
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [spelled(name), value]));
+}
+
+/** The names so far. Requests have the same few names. */
+const spellings = new Map<string, string>();
+
+function spelled(name: string): string {
+  const known = spellings.get(name);
+  if (known !== undefined) return known;
+  const spelling = LOWER_CASE.test(name)
+    ? name
+    : name.replaceAll(/(?<=^|-)(?:a2a|[a-z])/g, (start) => start.toUpperCase());
+  spellings.set(name, spelling);
+  return spelling;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { randomBytes, createHash, randomInt } from 'node:crypto';
+import { hash, randomBytes, randomInt } from 'node:crypto';
 
 /** A new secret, shown once, with the prefix and the hash that are stored. */
 export type NewKey = { key: string; prefix: string; hash: string };
@@ -40,7 +40,7 @@ export function looksLikeKey(text: string): boolean {
  * of a lookup reveals at most a hash, which does not reveal the secret.
  */
 export function hashOfSecret(secret: string): string {
-  return createHash('sha256').update(secret, 'utf8').digest('hex');
+  return hash('sha256', secret, 'hex');
 }
 
 /** Returns a new invitation token of 32 random bytes, and the hash to store. */

@@ -165,7 +165,7 @@ describe('the result of an attempt', function () {
         const recording = recordResults(world.database, [successOf(delivery, { new_delivery })]);
         await eventually('the result waits for the other transaction', async () => {
           const { rowCount } = await pool.query(
-            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%fresh as%'`,
+            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%with result as%'`,
           );
           return rowCount === 1;
         });

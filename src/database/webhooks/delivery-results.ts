@@ -77,37 +77,19 @@ export async function recordResults(
 ): Promise<Recorded> {
   const db = queryBuilderOf(database) as unknown as Builder;
   if (results.every(({ succeeded, trigger }) => succeeded && trigger !== 'test')) {
-    const write = async (batch: readonly AttemptResult[]) =>
-      (await retryOnDeadlock(() => runPrepared(database, resultsStatement(batch).compile(db)))).rows;
-    return { recorded: await writeAll(results, write), disabled: [] };
+    const statement = resultsStatement(results).compile(db);
+    const { rows } = await retryOnDeadlock(() => runPrepared(database, statement));
+    return { recorded: byDelivery(rows), disabled: [] };
   }
   const all = db.transaction();
   return await retryOnDeadlock(() =>
     all.execute(async (transaction) => {
       const disabled = await countAttempts(transaction, results);
-      const write = async (batch: readonly AttemptResult[]) =>
-        (await resultsStatement(batch).execute(transaction)).rows;
-      const recorded = await writeAll(results, write);
+      const { rows } = await resultsStatement(results).execute(transaction);
       for (const { webhookId, at } of disabled) await notifyOfDisabling(transaction, webhookId, at);
-      return { recorded, disabled };
+      return { recorded: byDelivery(rows), disabled };
     }),
   );
-}
-
-/**
- * Writes results with `write`. If another statement inserts the row of a new delivery after this one began, this
- * statement neither inserts nor sees the row. Then it is run again for that result.
- */
-async function writeAll(
-  results: readonly AttemptResult[],
-  write: (results: readonly AttemptResult[]) => Promise<Row[]>,
-): Promise<Map<string, RecordedResult>> {
-  const recorded = byDelivery(await write(results));
-  const missing = results.filter(
-    ({ new_delivery: isNew, delivery_id: id }) => isNew !== null && !recorded.has(id),
-  );
-  if (missing.length === 0) return recorded;
-  return new Map([...recorded, ...byDelivery(await write(missing))]);
 }
 
 /** Returns the results that are recorded already, with the current states of their deliveries. */
@@ -219,7 +201,11 @@ type Row = {
  * Returns the statement that writes deliveries, attempts and the counts that a success sets to zero. A failure moves
  * the schedule only if it is the automatic attempt that the current generation waits for. A manual attempt never removes
  * a success or a schedule. If the webhook is disabled or deleted by now, a delivery that has retries left is held or
- * cancelled instead of retried: `countAttempts` has waited for that change. The first result of a delivery without a row inserts it.
+ * cancelled instead of retried: `countAttempts` has waited for that change. The first result of a delivery without a row
+ * inserts it. Any other result of a delivery without a row is left out: the delivery was deleted.
+ *
+ * Rows are found through their index only, one by one: a join would read the whole table with a plan from when it was small.
+ * They are locked in the order of their ids, so that two statements cannot deadlock.
  */
 function resultsStatement(results: readonly AttemptResult[]) {
   const records = results.map(({ new_delivery, ...result }) => ({ ...result, ...new_delivery }));
@@ -235,62 +221,60 @@ function resultsStatement(results: readonly AttemptResult[]) {
       update webhooks set consecutive_failures = 0
       where consecutive_failures > 0 and disabled_at is null and id in (
         select webhook_id from result where trigger <> 'test' group by webhook_id having bool_and(succeeded))
-    ), fresh as (
-      insert into deliveries
+    ), known as (
+      select d.* from (select delivery_id from result where created_at is null order by delivery_id) as r
+      cross join lateral (
+        select id, event_seq, event_id, event, created_at from deliveries where id = r.delivery_id for no key update
+      ) as d
+    ), done as (
+      insert into deliveries as d
         (id, workspace_id, webhook_id, event_seq, event_id, event, status, reason, generation, failures,
          attempts_count, next_attempt_at, response_status, failure, response_ms, created_at, updated_at)
-      select r.delivery_id, r.workspace_id, r.webhook_id, r.event_seq, r.event_id, r.event,
+      select r.delivery_id, r.workspace_id, r.webhook_id, coalesce(r.event_seq, known.event_seq),
+        coalesce(r.event_id, known.event_id), coalesce(r.event, known.event),
         case when r.succeeded then 'succeeded' else coalesce(put.aside, 'retrying') end,
         case when not r.succeeded then put.reason end,
         (not r.succeeded and put.aside is not null)::integer, (not r.succeeded)::integer, 1,
         case when not r.succeeded and put.aside is null
           then r.completed_at + make_interval(secs => (${WAITS_MS}::integer[])[1] / 1000.0) end,
-        r.response_status, r.failure, r.response_ms, r.created_at, r.completed_at
-      from result r join webhooks w on w.id = r.webhook_id, lateral (${ASIDE}) as put
-      where r.created_at is not null order by r.delivery_id
-      on conflict (id) do nothing
-      returning id, webhook_id, 1 as number, status, generation, failures, next_attempt_at
-    ), before as (
-      select d.id, d.attempts_count + 1 as number,
-        result.trigger = 'automatic' and not result.succeeded and d.generation = result.generation
-          and d.failures = result.failures and d.status in ('pending', 'retrying') as moves,
-        case when d.failures + 1 < ${DELIVERY_ATTEMPTS}::integer then put.aside end as aside,
-        case when d.failures + 1 < ${DELIVERY_ATTEMPTS}::integer then put.reason end as reason
-      from deliveries d join result on result.delivery_id = d.id join webhooks w on w.id = d.webhook_id,
+        r.response_status, r.failure, r.response_ms, coalesce(r.created_at, known.created_at), r.completed_at
+      from result r left join known on known.id = r.delivery_id join webhooks w on w.id = r.webhook_id,
         lateral (${ASIDE}) as put
-      order by d.id for update of d
-    ), delivery as (
-      update deliveries d set
-        attempts_count = before.number,
-        failures = d.failures + before.moves::integer,
-        status = case
-          when result.succeeded then 'succeeded'
-          when result.trigger = 'test' then 'failed'
-          when not before.moves then d.status
-          when d.failures + 1 >= ${DELIVERY_ATTEMPTS}::integer then 'failed'
-          else coalesce(before.aside, 'retrying') end,
-        generation = d.generation + (before.moves and before.aside is not null)::integer,
-        next_attempt_at = case
-          when result.succeeded or result.trigger = 'test' then null
-          when before.moves and before.aside is not null then null
-          when before.moves then result.completed_at
-            + make_interval(secs => (${WAITS_MS}::integer[])[d.failures + 1] / 1000.0)
-          when result.trigger = 'manual' and d.status <> 'retrying' then null
-          else d.next_attempt_at end,
-        reason = case
-          when result.succeeded or result.trigger = 'test' then null
-          when not before.moves then d.reason
-          else coalesce(before.reason, d.reason) end,
-        in_backlog = d.in_backlog and not (result.succeeded or before.moves),
-        response_status = result.response_status,
-        failure = result.failure,
-        response_ms = result.response_ms,
-        updated_at = result.completed_at
-      from result, before
-      where d.id = result.delivery_id and before.id = d.id
-      returning d.id, d.webhook_id, before.number, d.status, d.generation, d.failures, d.next_attempt_at
-    ), done as (
-      select * from delivery union all select * from fresh
+      where r.created_at is not null or known.id is not null
+      order by r.delivery_id
+      on conflict (id) do update set
+        (attempts_count, failures, status, generation, next_attempt_at, reason, in_backlog, response_status, failure,
+         response_ms, updated_at) = (
+          select d.attempts_count + 1,
+            d.failures + moves::integer,
+            case
+              when r.succeeded then 'succeeded'
+              when r.trigger = 'test' then 'failed'
+              when not moves then d.status
+              when d.failures + 1 >= ${DELIVERY_ATTEMPTS}::integer then 'failed'
+              when is_aside then excluded.status
+              else 'retrying' end,
+            d.generation + (moves and is_aside)::integer,
+            case
+              when r.succeeded or r.trigger = 'test' then null
+              when moves and is_aside then null
+              when moves then r.completed_at
+                + make_interval(secs => (${WAITS_MS}::integer[])[d.failures + 1] / 1000.0)
+              when r.trigger = 'manual' and d.status <> 'retrying' then null
+              else d.next_attempt_at end,
+            case
+              when r.succeeded or r.trigger = 'test' then null
+              when moves and is_aside then excluded.reason
+              else d.reason end,
+            d.in_backlog and not (r.succeeded or moves),
+            r.response_status, r.failure, r.response_ms, r.completed_at
+          from result r, lateral (
+            select r.trigger = 'automatic' and not r.succeeded and d.generation = r.generation
+                and d.failures = r.failures and d.status in ('pending', 'retrying') as moves,
+              excluded.reason is not null and d.failures + 1 < ${DELIVERY_ATTEMPTS}::integer as is_aside
+          ) as decided
+          where r.delivery_id = d.id)
+      returning d.id, d.webhook_id, d.attempts_count as number, d.status, d.generation, d.failures, d.next_attempt_at
     ), ${notificationCte('done')}, attempt as (
       insert into delivery_attempts
         (delivery_id, number, trigger, token, attempted_at, url, request_headers, response_status, response_headers,
