@@ -14,6 +14,7 @@ import { progressOn } from '../common/progress.ts';
 import { ensureSecrets } from './secrets.ts';
 import { serviceEnvironment } from './service-environment.ts';
 import { startSetup } from './setup.ts';
+import { releaseMemory } from '../../src/runtime/release-memory.ts';
 import { listenForShutdown, StopRequested } from './shutdown.ts';
 
 /* `npm start [-- --no-tour]`, `npx baton start [--no-tour]`: runs the whole service on this machine until Ctrl-C. */
@@ -84,6 +85,7 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
     say(`\n  Ctrl-C stops everything. ${START_COMMAND} continues with the same data.`);
   }
   await setup.stop();
+  releaseMemory();
 }
 
 async function prepareDatabase(

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { ConfigurationError } from './configuration.ts';
 import { createLog } from './log.ts';
+import { releaseMemory } from './release-memory.ts';
 import { startTelemetry, NO_TELEMETRY, type Telemetry } from './telemetry.ts';
 import { traceOfLine } from './tracing.ts';
 
@@ -63,6 +64,7 @@ export async function runProcess(
       return close('stopped by an error', 1);
     },
   );
+  releaseMemory();
   log.info('ready');
   process.send?.({ ready: true });
 }

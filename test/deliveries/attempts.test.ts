@@ -10,6 +10,7 @@ import { OutboundFailure } from '../../src/outbound/failure.ts';
 import { UNTRACED } from '../../src/outbound/traces.ts';
 
 const NOW = new Date('2026-01-31T12:00:00.000Z');
+const LATER = new Date('2026-01-31T13:00:00.000Z');
 const TARGET = { webhookId: 'w1', workspaceId: 'a workspace' };
 const DELIVERY: Post = {
   id: 'd1',
@@ -88,6 +89,29 @@ describe('the attempts of a worker with one place', () => {
     assert.equal((await attempt(DELIVERY, OPTIONS)).kind, 'recorded');
     assert.deepEqual(done, ['send', 'record']);
     assert.ok(await isFree());
+  });
+
+  it('share the open secrets of a webhook that was read once', async () => {
+    const opened: string[] = [];
+    const openSecret = (sealed: string) => {
+      opened.push(sealed);
+      return `open ${sealed}`;
+    };
+    let endpoint = { ...WEBHOOK, secret: 'new', previous_secret: 'old', previous_secret_until: LATER };
+    const { attempt } = open({
+      openSecret,
+      webhookLoader: {
+        loadForGroups: () => assert.fail(),
+        loadCurrent: async () => ({ endpoint, at: NOW, delivery: null }),
+        forget() {},
+      },
+    });
+    await attempt(DELIVERY, OPTIONS);
+    await attempt(DELIVERY, OPTIONS);
+    assert.deepEqual(opened, ['new', 'old']);
+    endpoint = { ...endpoint, secret: 'newer' };
+    await attempt(DELIVERY, OPTIONS);
+    assert.deepEqual(opened, ['new', 'old', 'newer', 'old']);
   });
 
   it('make the next one read the webhook again if they fail, and start the retries', async () => {

@@ -25,7 +25,7 @@ describe('the rows of new deliveries', () => {
         },
       },
       planned,
-      () => NOW,
+      NOW,
     );
     return { rows, inserts };
   }

@@ -54,9 +54,10 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       const workflowId = ownWorkflowId();
       const now = await engineClock(deps.engineTime);
       const begun = performance.now();
+      const claimedAt = now();
       const [{ events, isRepeat }, endpoints] = await Promise.all([
         store.claimGroups(groupIds, workflowId),
-        webhookLoader.loadForGroups(groupIds),
+        webhookLoader.loadForGroups(groupIds, claimedAt),
       ]);
       const stored = isRepeat ? await store.findDeliveryIds(events.map(({ seq }) => seq)) : new Map();
       const planned = planDeliveries(events, endpoints, stored);
@@ -64,8 +65,8 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       const attempts = firstAttempts.among(planned.map(({ id }) => id));
       const pending = planned.filter(({ status }) => status === 'pending');
       // A repeat needs rows to find out which deliveries were recorded.
-      const rows = isRepeat ? null : createNewDeliveries(store, pending, now);
-      const waiting = await store.storeDeliveries(isRepeat ? planned : planned.filter(isUnsent), now());
+      const rows = isRepeat ? null : createNewDeliveries(store, pending, claimedAt);
+      const waiting = await store.storeDeliveries(isRepeat ? planned : planned.filter(isUnsent), claimedAt);
       const toSend = isRepeat ? waiting : new Set(pending.map(({ id }) => id));
       // If this execution has timed out, or its process was frozen, a repeat sends what is not recorded yet.
       Context.current().cancellationSignal.throwIfAborted();

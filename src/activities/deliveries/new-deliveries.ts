@@ -27,9 +27,8 @@ const ROW_DELAY_MS = 500;
 export function createNewDeliveries(
   deliveries: Pick<DeliveryStore, 'storeDeliveries'>,
   planned: readonly PlannedDelivery[],
-  now: () => Date,
+  createdAt: Date,
 ): NewDeliveries {
-  const createdAt = now();
   const rows = new Map(planned.map((row) => [row.id, row]));
   /** Deliveries whose result is about to be recorded, or is recorded. */
   const taken = new Set<string>();

@@ -15,9 +15,10 @@ export type TargetSnapshot = {
 export type WebhookLoader = {
   /**
    * Returns the webhooks of the workspaces of the groups' events, by workspace, oldest first. Read for each dispatch,
-   * so that a webhook gets every event accepted after its creation.
+   * so that a webhook gets every event accepted after its creation. `at` is the current time by Temporal's clock: attempts
+   * that start within a moment need no other lookup.
    */
-  loadForGroups(groupIds: readonly string[]): Promise<Map<string, WebhookTarget[]>>;
+  loadForGroups(groupIds: readonly string[], at: Date): Promise<Map<string, WebhookTarget[]>>;
   /**
    * Returns the current state of a webhook, and of a delivery if its id is given. Called for each attempt, whose time is
    * that of the snapshot. `now` returns the time by Temporal's clock.
@@ -27,7 +28,7 @@ export type WebhookLoader = {
   forget(webhookId: string): void;
 };
 
-/** Attempts that start within this time share a lookup, in milliseconds. */
+/** Attempts that start within this time share a lookup, in milliseconds. Then it is forgotten. */
 const FRESH_MS = 5;
 
 type Lookup = { since: number; at: Date; rows: Promise<Rows>; ids: Set<string> };
@@ -39,6 +40,15 @@ export function createWebhookLoader(store: DeliveryStore): WebhookLoader {
   let next: PromiseWithResolvers<Lookup> | null = null;
   const requested = { webhooks: new Set<string>(), deliveries: new Set<string>() };
   const fresh = new Map<string, Lookup>();
+  /** For each load for groups in progress, the webhooks that it must not share, since they were forgotten since it began. */
+  const loads = new Set<Set<string>>();
+
+  function share(lookup: Lookup): void {
+    for (const id of lookup.ids) fresh.set(id, lookup);
+    setTimeout(() => {
+      for (const id of lookup.ids) if (fresh.get(id) === lookup) fresh.delete(id);
+    }, FRESH_MS);
+  }
 
   function scheduleLookup(now: () => Date): PromiseWithResolvers<Lookup> {
     const soon = Promise.withResolvers<Lookup>();
@@ -54,7 +64,7 @@ export function createWebhookLoader(store: DeliveryStore): WebhookLoader {
       requested.deliveries.clear();
       next = null;
       soon.resolve(lookup);
-      for (const id of ids) fresh.set(id, lookup);
+      share(lookup);
       await lookup.rows.catch(() => {});
     });
     return soon;
@@ -70,14 +80,21 @@ export function createWebhookLoader(store: DeliveryStore): WebhookLoader {
 
   function freshLookup(webhookId: string): Lookup | null {
     const lookup = fresh.get(webhookId);
-    if (!lookup) return null;
-    if (performance.now() - lookup.since < FRESH_MS) return lookup;
-    for (const id of lookup.ids) if (fresh.get(id) === lookup) fresh.delete(id);
-    return null;
+    return lookup && performance.now() - lookup.since < FRESH_MS ? lookup : null;
   }
 
   return {
-    loadForGroups: (groupIds) => store.listTargetsForGroups(groupIds),
+    async loadForGroups(groupIds, at) {
+      const since = performance.now();
+      const forgotten = new Set<string>();
+      loads.add(forgotten);
+      const targets = await store.listTargetsForGroups(groupIds).finally(() => loads.delete(forgotten));
+      const found = [...targets.values()].flat().filter(({ id }) => !forgotten.has(id));
+      const endpoints = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
+      const rows = Promise.resolve({ endpoints, deliveries: new Map<string, DeliveryProgress>() });
+      share({ since, at, rows, ids: new Set(endpoints.keys()) });
+      return targets;
+    },
     async loadCurrent(webhookId, now, deliveryId) {
       let lookup = deliveryId === null ? freshLookup(webhookId) : null;
       if (!lookup) {
@@ -97,6 +114,7 @@ export function createWebhookLoader(store: DeliveryStore): WebhookLoader {
     },
     forget(webhookId) {
       fresh.delete(webhookId);
+      for (const forgotten of loads) forgotten.add(webhookId);
     },
   };
 }
