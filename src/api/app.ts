@@ -79,13 +79,13 @@ export function createApp(deps: Dependencies): Koa {
   if (deps.traceRequest) app.use(traceRequests(deps.traceRequest));
   app.use(errorResponses(deps.log));
   app.use(limitPendingResponses());
+  app.use(router.routes);
   app.use(createCodecServer({ ...deps, ...gate }));
   app.use(createResourceMetadata({ ...deps, ...gate }));
   app.use(createMcpEndpoint({ ...deps, ...gate, routes, limits }));
   app.use(createA2aMiddleware({ ...deps, ...gate, limits }));
   app.use(createDocsPages(deps, routes));
   app.use(createScreens({ folder: deps.screensFolder, baseUrl: deps.baseUrl }));
-  app.use(router.routes);
   app.use(router.fallback);
   app.on('error', (error: NodeJS.ErrnoException) => {
     // A client that disconnects during a stream is not an error.

@@ -21,7 +21,7 @@ const HEALTH = '/health/';
  * Calls `onRequest` with the same data.
  */
 export function accessLog(log: Logger, onRequest?: (answered: CompletedRequest) => void) {
-  return async function logAccess(context: Context, next: Next): Promise<void> {
+  return function logAccess(context: Context, next: Next): Promise<void> {
     const begun = performance.now();
     context.res.once('close', () => {
       const { requestId, caller, route, trace, invoked } = context.state as RequestState;
@@ -46,7 +46,7 @@ export function accessLog(log: Logger, onRequest?: (answered: CompletedRequest) 
       };
       log[isQuiet ? 'debug' : 'info'](line, 'request');
     });
-    await next();
+    return next();
   };
 }
 

@@ -41,12 +41,11 @@ export async function readText(
   if (req.headers['transfer-encoding'] === undefined && Number(req.headers['content-length'] ?? 0) === 0) {
     return undefined;
   }
-  const isTyped = context.get('Content-Type') !== '';
-  if (isTyped) mediaTypeOf(context, mediaTypes);
+  const stated = context.get('Content-Type') === '' ? null : mediaTypeOf(context, mediaTypes);
   const bytes = await readBytes(req);
   // A chunked request can be empty.
   if (bytes.length === 0) return undefined;
-  const mediaType = mediaTypeOf(context, mediaTypes);
+  const mediaType = stated ?? mediaTypeOf(context, mediaTypes);
   if (!isUtf8(bytes)) throw new Problem('malformed_json', 'The body is not valid UTF-8.');
   // A byte order mark is not part of the text (RFC 8259, section 8.1 allows a parser to ignore it).
   return { text: bytes.toString('utf8').replace(/^\uFEFF/, ''), mediaType };

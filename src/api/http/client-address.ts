@@ -5,9 +5,9 @@ import { parseAddress } from '../../outbound/ip-address.ts';
 
 /** Returns a middleware that sets `context.ip` to the address of the client, see {@link clientAddress}. */
 export function clientAddresses(trusted: AddressSet) {
-  return async (context: Context, next: Next): Promise<void> => {
+  return (context: Context, next: Next): Promise<void> => {
     context.request.ip = addressOfRequest(context.req, trusted);
-    await next();
+    return next();
   };
 }
 

@@ -21,10 +21,10 @@ export type RequestTrace = { traceId: string; traceparent: string };
 const ACCEPTED = /^[A-Za-z0-9._~:/+=@-]{1,128}$/;
 
 /** Uses the caller's `X-Request-Id` if it is short and plain, generates one otherwise, and returns it. */
-export async function requestId(context: Context, next: Next): Promise<void> {
+export function requestId(context: Context, next: Next): Promise<void> {
   const given = context.get('X-Request-Id');
   const id = ACCEPTED.test(given) ? given : randomUUIDv7();
   (context.state as RequestState).requestId = id;
   context.set('X-Request-Id', id);
-  await next();
+  return next();
 }
