@@ -91,6 +91,19 @@ describe('the attempts of a worker with one place', () => {
     assert.ok(await isFree());
   });
 
+  it('tell the rows of new deliveries when they begin', async () => {
+    const { attempt, done } = open();
+    const rows = {
+      begin: (id: string) => void done.push(`begin ${id}`),
+      hasRow: async () => false,
+      take: async () => null,
+      store: async () => {},
+      close() {},
+    };
+    await attempt(DELIVERY, { ...OPTIONS, rows });
+    assert.deepEqual(done, ['begin d1', 'send', 'record']);
+  });
+
   it('share the open secrets of a webhook that was read once', async () => {
     const opened: string[] = [];
     const openSecret = (sealed: string) => {

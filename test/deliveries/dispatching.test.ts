@@ -101,9 +101,9 @@ describe('the dispatch of a group', () => {
     );
     const dispatching = run(dispatchGroup, GROUP);
     while (made.length === 0) await new Promise(setImmediate);
-    mock.timers.tick(500);
-    while (stored.length === 0) await new Promise(setImmediate);
     mock.timers.tick(2_000);
+    while (stored.length === 0) await new Promise(setImmediate);
+    mock.timers.tick(500);
     assert.deepEqual(await dispatching, { isFinished: false });
     assert.deepEqual(stored, [made, made], 'again, since the first insert failed');
     end.resolve();

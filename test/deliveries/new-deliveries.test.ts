@@ -58,11 +58,29 @@ describe('the rows of new deliveries', () => {
     rows.close();
   });
 
-  it('are stored after a while, if there is no result by then', async () => {
+  it('are stored after half a second of their attempts', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const { rows, inserts } = open();
+    for (const id of ['a', 'b', 'unknown']) rows.begin(id);
+    await rows.take('a');
+    mock.timers.tick(499);
+    await new Promise(setImmediate);
+    assert.deepEqual(inserts, []);
+    mock.timers.tick(1);
+    await new Promise(setImmediate);
+    assert.deepEqual(inserts, [['b']]);
+    assert.ok(await rows.hasRow('b'));
+    rows.close();
+  });
+
+  it('are stored after two seconds, if there is no result by then', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     const { rows, inserts } = open();
     await rows.take('a');
-    mock.timers.tick(500);
+    mock.timers.tick(1_999);
+    await new Promise(setImmediate);
+    assert.deepEqual(inserts, []);
+    mock.timers.tick(1);
     mock.timers.reset();
     await eventually('the others are stored', async () => await rows.hasRow('c'));
     assert.deepEqual(inserts, [['b', 'c']]);
@@ -71,8 +89,9 @@ describe('the rows of new deliveries', () => {
   it('are not stored after their group has ended', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     const { rows, inserts } = open();
+    rows.begin('a');
     rows.close();
-    mock.timers.tick(500);
+    mock.timers.tick(2_000);
     await new Promise(setImmediate);
     assert.deepEqual(inserts, []);
   });

@@ -75,6 +75,7 @@ export function createAttempts(deps: AttemptDependencies) {
     const place = await limiter.acquire(target, MAX_WAIT_MS, options.signal);
     if (place === null) return { kind: 'no_room' };
     const { release } = place;
+    options.rows?.begin(delivery.id);
     let result: RecordedResult | null;
     try {
       const allowed = await lookUp(delivery, options, place.waitedMs);

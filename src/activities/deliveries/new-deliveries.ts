@@ -5,9 +5,12 @@ import { retryOnDeadlock } from '../../database/common/outage.ts';
 
 /**
  * The rows of new deliveries. A row is written together with the result of its first attempt, which is half the work of
- * writing it twice. If the attempt takes longer than {@link ROW_DELAY_MS}, the row is stored before its end, as `pending`.
+ * writing it twice. If the attempt takes longer than {@link ATTEMPT_MS}, or has not begun after {@link WAIT_MS}, the row is
+ * stored before its end, as `pending`.
  */
 export type NewDeliveries = {
+  /** Call when the attempt of the delivery begins. */
+  begin(id: string): void;
   /** Resolves with whether the delivery has a row, so that others may have changed it. */
   hasRow(id: string): Promise<boolean>;
   /**
@@ -21,8 +24,13 @@ export type NewDeliveries = {
   close(): void;
 };
 
-/** Time after which a delivery without a result gets its row, in milliseconds. */
-const ROW_DELAY_MS = 500;
+/** Time after which a delivery whose attempt is in progress gets its row, in milliseconds. */
+const ATTEMPT_MS = 500;
+/**
+ * Time after which all deliveries without a result get their rows, in milliseconds. In a burst, most attempts wait a second or
+ * two for their places, and would double the work with earlier rows.
+ */
+const WAIT_MS = 2_000;
 
 export function createNewDeliveries(
   deliveries: Pick<DeliveryStore, 'storeDeliveries'>,
@@ -35,9 +43,13 @@ export function createNewDeliveries(
   /** Inserts in progress or done, by delivery. */
   const stored = new Map<string, Promise<void>>();
   let batch: { rows: PlannedDelivery[]; inserted: Promise<void> } | null = null;
-  const timer = setTimeout(() => void store(others()).catch(() => {}), ROW_DELAY_MS);
+  /** Timers of the attempts in progress. */
+  const timers = new Map<string, NodeJS.Timeout>();
+  const timer = setTimeout(() => storeWithoutResult([...rows.keys()]), WAIT_MS);
 
-  const others = () => [...rows.keys()].filter((id) => !taken.has(id));
+  function storeWithoutResult(ids: readonly string[]): void {
+    void store(ids.filter((id) => !taken.has(id))).catch(() => {});
+  }
 
   /** Inserts all rows that are requested in the same turn of the event loop with one statement. */
   function insert(row: PlannedDelivery): Promise<void> {
@@ -79,16 +91,23 @@ export function createNewDeliveries(
   }
 
   return {
+    begin(id) {
+      if (rows.has(id) && !timers.has(id)) timers.set(id, setTimeout(storeWithoutResult, ATTEMPT_MS, [id]));
+    },
     hasRow,
     async take(id) {
       const isStored = await hasRow(id);
       taken.add(id);
+      clearTimeout(timers.get(id));
       const row = rows.get(id);
       if (isStored || !row) return null;
       const { event_seq, event_id, event } = row;
       return { event_seq, event_id, event, created_at: createdAt.toISOString() };
     },
     store,
-    close: () => clearTimeout(timer),
+    close() {
+      clearTimeout(timer);
+      for (const of of timers.values()) clearTimeout(of);
+    },
   };
 }
