@@ -107,7 +107,7 @@ export function createNewDeliveries(
     store,
     close() {
       clearTimeout(timer);
-      for (const of of timers.values()) clearTimeout(of);
+      for (const attempt of timers.values()) clearTimeout(attempt);
     },
   };
 }

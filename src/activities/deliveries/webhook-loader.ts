@@ -40,7 +40,7 @@ export function createWebhookLoader(store: DeliveryStore): WebhookLoader {
   let next: PromiseWithResolvers<Lookup> | null = null;
   const requested = { webhooks: new Set<string>(), deliveries: new Set<string>() };
   const fresh = new Map<string, Lookup>();
-  /** For each load for groups in progress, the webhooks that it must not share, since they were forgotten since it began. */
+  /** For each load for groups in progress, the webhooks that were forgotten since it began. It does not share them. */
   const loads = new Set<Set<string>>();
 
   function share(lookup: Lookup): void {

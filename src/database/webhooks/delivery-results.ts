@@ -205,7 +205,7 @@ type Row = {
  * inserts it. Any other result of a delivery without a row is left out: the delivery was deleted.
  *
  * Rows are found through their index only, one by one: a join would read the whole table with a plan from when it was small.
- * They are locked in the order of their ids, so that two statements cannot deadlock.
+ * They are locked in the order of their ids, against deadlocks.
  */
 function resultsStatement(results: readonly AttemptResult[]) {
   const records = results.map(({ new_delivery, ...result }) => ({ ...result, ...new_delivery }));
