@@ -14,6 +14,8 @@ const TIMES = inCheckout('.local', 'test-times.json');
 const UNKNOWN_MS = 5_000;
 /** The maximum number of lanes. More have not been tried. */
 const LANES_AT_MOST = 4;
+/** How much of the output a summary repeats if the process of a file ended. */
+const LAST_LINES = 8;
 const INTERRUPTED = 130;
 
 export type LaneOptions = {
@@ -93,7 +95,8 @@ class Run {
           this.cutOff.push(file);
           break;
         }
-        const outcome: Outcome = 'broken' in result ? brokenOutcome(file, result.broken) : result.outcome;
+        const outcome: Outcome =
+          'broken' in result ? brokenOutcome(file, result.broken, result.output) : result.outcome;
         this.#record({ file, ms: performance.now() - began, ...outcome }, result.output);
         if ('broken' in result || outcome.isStuck) lane = await start();
       }
@@ -122,13 +125,18 @@ class Run {
   }
 }
 
-function brokenOutcome(file: string, how: string): Outcome {
+function brokenOutcome(file: string, how: string, output: string): Outcome {
   return {
     passed: 0,
     skipped: 0,
     longWaits: [],
     setUpMs: 0,
-    failed: [{ title: `${file} ended its process (${how})` }],
+    failed: [
+      {
+        title: `${file} ended its process (${how})`,
+        reason: output.split('\n').slice(-LAST_LINES).join('\n'),
+      },
+    ],
   };
 }
 

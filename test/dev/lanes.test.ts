@@ -14,6 +14,15 @@ const FILES = {
   });`,
   broken: `throw new Error('no such module');`,
   crashing: `it('crashes', () => process.exit(3));`,
+  careless: `it('starts work', () => void Promise.reject(new Error('forgotten')));
+  it('continues', () => {});`,
+  after: `import { sharedInLane } from '${SHARED}';
+  const shared = sharedInLane(async () => 1, async () => void Promise.reject(new Error('at the end')));
+  it('starts it', () => shared());`,
+  late: `import { sharedInLane } from '${SHARED}';
+  const shared = sharedInLane(async () => 1, async () => void Promise.reject(new Error('too late')));
+  it('starts it', () => shared());
+  it('fails', () => { throw new Error('on purpose'); });`,
   leaking: `import { createServer } from 'node:net';
   it('listens', () => new Promise((resolve) => createServer().listen(0, resolve)));`,
   stuck: `import { sharedInLane } from '${SHARED}';
@@ -80,6 +89,37 @@ describe('a lane of tests', () => {
     const result = await one.run(file('crashing'));
     assert.ok('broken' in result);
     assert.equal(result.broken, 'code 3');
+  });
+
+  it('fails a test with an error that nothing has handled', async () => {
+    const one = await lane();
+    const result = await one.run(file('careless'));
+    assert.ok('outcome' in result);
+    assert.deepEqual(titlesOf(result.outcome.failed), ['starts work']);
+    assert.match(result.outcome.failed[0]?.reason ?? '', /^forgotten/);
+    assert.equal((await one.close()).how, 'code 0');
+  });
+
+  it('reports an error after the tests beside their failures, and continues', async () => {
+    const one = await lane();
+    const result = await one.run(file('late'));
+    assert.ok('outcome' in result);
+    const { failed } = result.outcome;
+    assert.deepEqual(titlesOf(failed), [
+      'fails',
+      `${file('late')} caused an error while no test was running`,
+    ]);
+    assert.match(failed[1]?.reason ?? '', /^too late/);
+    assert.ok('outcome' in (await one.run(file('mixed'))));
+    assert.equal((await one.close()).how, 'code 0');
+  });
+
+  it('fails at its end if an error came after the last file', async () => {
+    const one = await lane();
+    await one.run(file('after'));
+    const { how, output } = await one.close();
+    assert.equal(how, 'code 1');
+    assert.match(output, /at the end/);
   });
 
   it('fails if a resource is left open, and names the file', async () => {

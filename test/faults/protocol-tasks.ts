@@ -44,12 +44,14 @@ export const PLANS: readonly Plan[] = [
 
 /**
  * Submits a task, follows it to its end, answers its question or cancels it. Repeats requests without a response, and those
- * that were refused for now. Returns the id of the task. @throws any other failure, and the last one after three minutes
+ * that were refused for now. Returns the id of the task. @throws any other failure, the last one after three minutes, and
+ * the reason of `signal` when it is aborted
  */
 export async function runTask(
   caller: TaskCaller,
   { mark, plan }: PlannedTask,
   onAccepted: () => void,
+  signal: AbortSignal,
 ): Promise<string> {
   const until = Date.now() + LIMIT_MS;
 
@@ -61,6 +63,7 @@ export async function runTask(
         return null;
       });
       if (done !== null) return done;
+      signal.throwIfAborted();
       if (Date.now() > until) throw new Error(`${mark} is not ${what} in time`);
     }
   }

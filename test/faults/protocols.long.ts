@@ -39,9 +39,11 @@ describe('callers over MCP and A2A', function () {
   const { service } = useService();
   let clients: { rpc: A2aClient; rest: A2aClient; newest: McpClient; earlier: McpClient };
   let address: { url: string; key: string };
+  let ended: AbortController;
 
   beforeEach(async () => {
     address = { url: service.url, key: service.installation.api_key };
+    ended = new AbortController();
     const { url, key } = address;
     const world = { api: { url }, installation: { api_key: key } };
     clients = {
@@ -52,8 +54,10 @@ describe('callers over MCP and A2A', function () {
     };
   });
 
+  afterEach(() => ended.abort(new Error('the test has ended')));
+
   it('lose nothing and get nothing twice while every part is killed', async () => {
-    const load = startLoad(kindsOfCallers());
+    const load = startLoad(kindsOfCallers(), ended.signal);
     const { api, postgres, temporal, worker } = service;
     for (const part of [api, postgres, temporal, worker, api]) {
       await load.untilAllAccepted();
@@ -131,9 +135,13 @@ describe('callers over MCP and A2A', function () {
   }
 });
 
-/** Has callers of all kinds submit tasks of all plans until it is stopped. Each follows its task to its end. */
-function startLoad(kinds: Record<string, CreateCaller>) {
+/**
+ * Has callers of all kinds submit tasks of all plans until it is stopped or `signal` is aborted. Each follows its task to
+ * its end.
+ */
+function startLoad(kinds: Record<string, CreateCaller>, signal: AbortSignal) {
   const tasks: Promise<FollowedTask>[] = [];
+  const failures: Error[] = [];
   const pending = new Set<string>();
   const acceptedCounts = new Map(Object.keys(kinds).map((kind) => [kind, 0]));
   let rounds = 0;
@@ -143,7 +151,9 @@ function startLoad(kinds: Record<string, CreateCaller>) {
     const streams: Streamed[] = [];
     const count = () => void acceptedCounts.set(kind, (acceptedCounts.get(kind) ?? 0) + 1);
     pending.add(task.mark);
-    const id = await runTask(create(task, streams), task, count).finally(() => pending.delete(task.mark));
+    const id = await runTask(create(task, streams), task, count, signal).finally(() =>
+      pending.delete(task.mark),
+    );
     return { task, id, streams, isResumed: kind.endsWith('-resumes') };
   }
 
@@ -153,24 +163,28 @@ function startLoad(kinds: Record<string, CreateCaller>) {
       const plan = PLANS[(rounds + index) % PLANS.length];
       if (!plan) throw new RangeError('no such plan');
       const mark = `${kind}-${rounds}`;
-      tasks.push(follow(kind, create, { mark, title: `A task of ${mark}`, plan }));
+      const task = follow(kind, create, { mark, title: `A task of ${mark}`, plan });
+      task.catch((error: Error) => failures.push(error));
+      tasks.push(task);
     }
   }
 
   async function submitSteadily(): Promise<void> {
     // A slow machine gets no more than it can do.
-    for (; !isStopped; await wait(INTERVAL_MS)) if (pending.size < MOST_AT_ONCE) submitByAll();
+    for (; !isStopped && !signal.aborted; await wait(INTERVAL_MS))
+      if (pending.size < MOST_AT_ONCE) submitByAll();
   }
 
   const submitting = submitSteadily();
   return {
     submitByAll,
-    /** Waits until a further submission of each kind of caller is accepted. */
+    /** Waits until a further submission of each kind of caller is accepted. @throws AssertionError if a caller has failed */
     async untilAllAccepted(): Promise<void> {
       const before = new Map(acceptedCounts);
-      await eventually('further submissions of all callers are accepted', () =>
-        [...acceptedCounts].every(([kind, count]) => count > (before.get(kind) ?? 0)),
-      );
+      await eventually('further submissions of all callers are accepted', () => {
+        assert.deepEqual(failures, []);
+        return [...acceptedCounts].every(([kind, count]) => count > (before.get(kind) ?? 0));
+      });
     },
     /** Stops the submissions, and returns the tasks when all are over. @throws AssertionError if a caller has failed */
     async stop(): Promise<FollowedTask[]> {
@@ -181,8 +195,7 @@ function startLoad(kinds: Record<string, CreateCaller>) {
           throw new Error(`${error.message}, except ${[...pending].join(', ')}`);
         },
       );
-      const outcomes = await Promise.allSettled(tasks);
-      const failures = outcomes.filter(({ status }) => status === 'rejected');
+      await Promise.allSettled(tasks);
       assert.deepEqual(failures, []);
       return await Promise.all(tasks);
     },

@@ -1,4 +1,5 @@
 import { resolve as resolvePath } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Mocha from 'mocha';
 import { checkout } from '../../dev/common/paths.ts';
 import type { Failure, FromLane, Outcome, ToLane } from '../../dev/tests/lane-process.ts';
@@ -28,11 +29,30 @@ const REASON_WIDTH = 200;
 const CLOSE_LIMITS = 4;
 /** The resources that each file has left open, for the message of a leak. */
 const leftOpen = new Map<string, string[]>();
+/** Errors that nothing has handled while no test was running. They are failures of the file, or of the next one. */
+const strayErrors: Failure[] = [];
+let isRunning = false;
+let lastFile = '';
 
 /** The connections of the process to its parent. */
 const atStart = openResources();
 
 process.env['NODE_ENV'] = 'test';
+// As in a process of the service, a rejection that nothing handles is an error. Mocha fails the running test with it.
+process.on('unhandledRejection', (reason) => {
+  throw reason;
+});
+process.on('uncaughtException', (error: Error) => {
+  if (isRunning) return;
+  console.error(error);
+  strayErrors.push({
+    title: `${lastFile} caused an error while no test was running`,
+    reason: reasonOf(error),
+  });
+});
+process.on('exit', () => {
+  if (strayErrors.length > 0) process.exitCode = 1;
+});
 const send = (message: FromLane, sent = () => {}) => process.send?.(message, sent);
 process.on('message', (message: ToLane) => {
   if ('file' in message) void runFile(message.file).then(report);
@@ -41,6 +61,7 @@ process.on('message', (message: ToLane) => {
 send({ ready: true });
 
 async function runFile(file: string): Promise<Outcome> {
+  lastFile = file;
   const before = openResources();
   const mocha = new Mocha(OPTIONS);
   mocha.addFile(resolvePath(checkout, file));
@@ -60,9 +81,12 @@ async function runFile(file: string): Promise<Outcome> {
   // A failed test may have left a shared service in any state: the next file gets a new one.
   const isStuck = outcome.failed.length > 0 && !(await closesShared());
   leftOpen.set(file, newIn(openResources(), before));
-  if (!isStuck) return outcome;
+  // Node reports rejections that nothing has handled when no promise is left to continue.
+  await nextTurn();
+  const failed = [...outcome.failed, ...strayErrors.splice(0)];
+  if (!isStuck) return { ...outcome, failed };
   const stuck = { title: `${file} did not close its shared resources` };
-  return { ...outcome, failed: [...outcome.failed, stuck], isStuck };
+  return { ...outcome, failed: [...failed, stuck], isStuck };
 }
 
 function report(outcome: Outcome): void {
@@ -83,6 +107,7 @@ async function outcomeOf(mocha: Mocha): Promise<Outcome> {
   const notes: Promise<void>[] = [];
   let setUpMs = 0;
   let hookBegan = 0;
+  isRunning = true;
   const runner = await new Promise<Mocha.Runner>((resolve) => {
     const running = mocha.run(() => resolve(running));
     running.on('fail', (test, error: Error) => {
@@ -92,15 +117,17 @@ async function outcomeOf(mocha: Mocha): Promise<Outcome> {
     running.on('hook', () => (hookBegan = performance.now()));
     running.on('hook end', () => (setUpMs += performance.now() - hookBegan));
   });
-  await Promise.all(notes);
-  const { passes: passed = 0, pending: skipped = 0 } = runner.stats ?? {};
   runner.dispose();
   mocha.dispose();
+  isRunning = false;
+  await Promise.all(notes);
+  const { passes: passed = 0, pending: skipped = 0 } = runner.stats ?? {};
   return { passed, skipped, failed, longWaits: await takeLongWaits(), setUpMs: Math.round(setUpMs) };
 }
 
 /** Returns the message of an error, shortened, and the line of this project that threw it. */
-function reasonOf({ message, stack = '' }: Error): string {
+function reasonOf(error: unknown): string {
+  const { message, stack = '' } = error instanceof Error ? error : new Error(String(error));
   const place = stack.split('\n').find((line) => /^ *at /.test(line) && !/node_modules|node:/.test(line));
   const lines = message.split('\n', REASON_LINES).map((line) => line.slice(0, REASON_WIDTH));
   return [...lines, ...(place === undefined ? [] : [place.trim()])].join('\n');
