@@ -35,7 +35,7 @@ const EVENT_BYTES = 200;
 /** Events of one write without rest. */
 const BATCH_SIZE = 10;
 const SETTLE_MS = 1_000;
-const MEMORY = ['--expose-gc', '--import', inCheckout('bench', 'support', 'collect-garbage.ts')];
+const MEMORY = ['--import', inCheckout('bench', 'support', 'collect-garbage.ts')];
 
 process.env['CHANNEL_CONNECTIONS_PER_TOKEN'] = '100000';
 const baton = await prepareBaton(profileFolderOf('channel', options));

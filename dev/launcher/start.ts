@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { releaseMemory } from '../../src/runtime/release-memory.ts';
 import { chooseAddress } from './address.ts';
 import { startBackingServices } from './backing-services.ts';
 import { banner, credentialsOf } from './credentials.ts';
@@ -14,7 +15,6 @@ import { progressOn } from '../common/progress.ts';
 import { ensureSecrets } from './secrets.ts';
 import { serviceEnvironment } from './service-environment.ts';
 import { startSetup } from './setup.ts';
-import { releaseMemory } from '../../src/runtime/release-memory.ts';
 import { listenForShutdown, StopRequested } from './shutdown.ts';
 
 /* `npm start [-- --no-tour]`, `npx baton start [--no-tour]`: runs the whole service on this machine until Ctrl-C. */
