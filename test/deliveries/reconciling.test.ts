@@ -144,14 +144,15 @@ describe('the reconciler', () => {
 
   it('does every part in its turns', async () => {
     const { configuration, control } = world;
-    const failing = async () => {
+    const fail = () => {
       throw new Error('unavailable');
     };
-    const everyCallFails = new Proxy({}, { get: () => failing }) as never;
+    const everyCallThrows = new Proxy({}, { get: () => fail }) as never;
+    const everyCallFails = new Proxy({}, { get: () => async () => fail() }) as never;
     const lines: { part?: string }[] = [];
     const reconciler = startReconciler({
       ...dependencies(0),
-      database: { em: everyCallFails } as never,
+      database: { em: everyCallThrows } as never,
       databaseUrl: configuration.databaseUrl,
       deliveryControl: control,
       engine: everyCallFails,
