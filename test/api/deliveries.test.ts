@@ -200,7 +200,10 @@ describe('deliveries', () => {
         'ZEB',
         'feed zeb',
         'zoo-7',
+        '7',
+        'foal feed',
         "zebra's",
+        "ZEBRA'S fo",
         wanted,
         row.id,
         ` ${row.id.toUpperCase()} `,
@@ -214,6 +217,9 @@ describe('deliveries', () => {
         'giraffe',
         "'",
         "zebra' | 'lion",
+        "zebra':* | 'lion",
+        'oo-7',
+        'zebra\\',
         '\\',
         '& | !',
         ':*',
@@ -223,6 +229,16 @@ describe('deliveries', () => {
       ]) {
         assert.deepEqual(await found(text), [], text);
       }
+    });
+
+    it('can be searched by words of any length and alphabet', async () => {
+      const hook = await webhook();
+      const issue = { ...(sampleData('issue.created') as { issue: object }).issue };
+      const title = `${'漢'.repeat(900)} 😀 ÄRGER \t mit\nÖL`;
+      const wanted = await publish('issue.created', { issue: { ...issue, title } });
+      await delivered(hook, is('succeeded'), wanted);
+      for (const text of ['漢漢', '😀', 'ärger', 'Ärg mit öl'])
+        assert.equal((await list(hook, `?text=${encodeURIComponent(text)}`)).length, 1, text);
     });
 
     it('finds a delivery by the time of its creation, also if its event arrived a day earlier', async () => {

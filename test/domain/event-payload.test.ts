@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
-import { payloadText, searchWordsOf } from '../../src/domain/webhooks/event-payload.ts';
+import { describeEvent, payloadText, searchWordsOf } from '../../src/domain/webhooks/event-payload.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { EVENT_SCHEMAS } from '../../src/domain/webhooks/event-schemas.ts';
 
@@ -24,35 +24,66 @@ describe('the payload of an event', () => {
 });
 
 describe('the search words of an event', () => {
-  it('are its id, its kind, its objects, its actor, and last the ids of its objects', () => {
+  it('are its id, its kind, its objects, its actor, the ids of its objects, and parts of its words', () => {
     assert.equal(
       searchWordsOf({ id: 'evt_1', event: 'issue.updated' }, sampleData('issue.updated')),
-      'evt_1 issue.updated SHOP-142 The cart forgets its coupon Ben Alvarez iss_481',
+      'evt_1 issue.updated SHOP-142 The cart forgets its coupon Ben Alvarez iss_481\nupdated 142',
     );
     assert.equal(
       searchWordsOf({ id: 'evt_2', event: 'comment.created' }, sampleData('comment.created')),
-      'evt_2 comment.created SHOP-142 The cart forgets its coupon Ada Okafor com_77 iss_481',
+      'evt_2 comment.created SHOP-142 The cart forgets its coupon Ada Okafor com_77 iss_481\ncreated 142',
     );
   });
 
   it('name the environment, version and status of a deployment', () => {
     assert.equal(
       searchWordsOf({ id: 'evt_3', event: 'deployment.completed' }, sampleData('deployment.completed')),
-      'evt_3 deployment.completed production 4.12.0 succeeded Ben Alvarez dep_205',
+      'evt_3 deployment.completed production 4.12.0 succeeded Ben Alvarez dep_205\ncompleted 12.0 0',
+    );
+  });
+
+  it('contain the end of a word after each punctuation once, so that each part of a word is found', () => {
+    const title = '(sign-in) /sign-in, "it\'s":\tÄ-ö~😀 a__b [x]@`y{z}|_';
+    const words = searchWordsOf({ id: 'evt-1', event: 'user.joined' }, { user: { id: 'u-1', name: title } });
+    assert.equal(
+      words,
+      `evt-1 user.joined ${title.replace('\t', ' ')} u-1\n` +
+        'joined sign-in) in) sign-in, in, it\'s": s": ö~😀 😀 b x]@`y{z}|_ y{z}|_ z}|_',
     );
   });
 
   it('contain the ids of objects with long titles', () => {
     const issue = { id: 'iss_1', key: 'SHOP-1', title: 'long '.repeat(1_000) };
     const words = searchWordsOf({ id: 'evt_1', event: 'issue.created' }, { issue });
-    assert.equal(words.length, 1_000);
-    assert.match(words, /^evt_1 issue.created SHOP-1 long .* iss_1$/);
+    const [line = '', parts] = words.split('\n');
+    assert.equal(line.length, 1_000);
+    assert.match(line, /^evt_1 issue.created SHOP-1 long .* iss_1$/);
+    assert.equal(parts, 'created 1');
   });
 
-  it('can be stored and have at most 1,000 characters, for any data', () => {
-    const issue = { id: 'a\u0000b', title: `\ud800${'😀'.repeat(1_000)}`, key: 7, name: ['x'] };
-    const words = searchWordsOf({ id: 'evt_1', event: 'issue.created' }, { issue, actor: 'x' });
-    assert.ok(words.length <= 1_000 && words.isWellFormed() && !words.includes('\u0000'));
+  it('can be stored and have at most two lines of 1,000 characters, for any data', () => {
+    const issue = { id: 'a\u0000b', title: `\ud800${'-😀'.repeat(1_000)}`, key: 7, name: ['x\n'] };
+    const words = searchWordsOf(
+      { id: 'evt_1', event: 'issue.created' },
+      { issue, actor: { name: 'x\r\ny' } },
+    );
+    const lengths = words.split('\n').map(({ length }) => length);
+    assert.deepEqual(lengths, [1_000, 1_000]);
+    assert.ok(words.isWellFormed() && !words.includes('\u0000'));
+  });
+});
+
+describe('the description of an event', () => {
+  const event = { id: 'evt_1', event: 'issue.updated' } as const;
+
+  it('is the first line of its search words, without id and kind', () => {
+    const words = searchWordsOf(event, sampleData('issue.updated'));
+    assert.equal(describeEvent(event, words), 'SHOP-142 The cart forgets its coupon Ben Alvarez iss_481');
+  });
+
+  it('is null if nothing describes it, or after the words were deleted', () => {
+    for (const words of ['evt_1 issue.updated', 'evt_1 issue.updated\nupdated', 'evt_1 issue.updated ', ''])
+      assert.equal(describeEvent(event, words), null);
   });
 });
 

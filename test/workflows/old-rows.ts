@@ -53,9 +53,10 @@ export async function storeDeliveries(
     ), grouped as (
       insert into event_groups (id, created_at, started_at, done_at) select id, at, at, at from row
     ), event as (
-      insert into events (workspace_id, id, group_id, event, "timestamp", content_hash, body, words, received_at)
+      insert into events (workspace_id, id, group_id, event, "timestamp", content_hash, body, words, search,
+        received_at)
       select ${installation.workspace_id}::uuid, 'evt_' || id, id, 'issue.created', at, '\\x00', '{"secret":1}',
-        'a secret title', at
+        'a secret title', 'secret', at
       from row order by n
       returning seq, group_id as id, received_at as at
     ), delivery as (

@@ -75,7 +75,9 @@ export const listParameters = z.strictObject({
   created_before: givenTime.optional().describe('Created before this time'),
   text: text({ least: 1, most: MAX_SEARCH_LENGTH })
     .optional()
-    .describe('Words or word prefixes in the id, kind, titles and names of the event; or a delivery id'),
+    .describe(
+      'Beginnings of words in the id, kind, titles and names of the event, in any order; or a delivery id. Spaces separate words. A word can also begin after punctuation, except in an id',
+    ),
 });
 
 export const retry = z

@@ -38,7 +38,7 @@ export const eraseEventPayloads: Removal = async (database, { before, after, lim
     range,
     'events',
     (last) => sql`
-    update events set body = null, words = id || ' ' || event
+    update events set body = null, words = id || ' ' || event, search = null
     where seq > ${from}::bigint and seq <= ${last}::bigint and body is not null`,
   );
 };

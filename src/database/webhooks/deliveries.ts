@@ -55,7 +55,7 @@ export async function findMatchingEvents(
 ): Promise<MatchingEvents> {
   const { rows } = await sql<{ seq: string }>`
     with matching as materialized (
-      select seq from events where search @@ ${searchFor(text)} and workspace_id = ${workspaceId}::uuid
+      select seq from events where event_words(words) @@ ${searchFor(text)} and workspace_id = ${workspaceId}::uuid
     ) select seq from matching limit ${MAX_NAMED + 1}
   `.execute(queryBuilderOf(database));
   return rows.length > MAX_NAMED ? 'many' : rows.map(({ seq }) => seq);
@@ -127,19 +127,20 @@ function textConditions(
   // As a subquery for each row, the search does not read all other rows before the newest are found.
   const found =
     matching === 'many'
-      ? sql`(select e.search @@ ${searchFor(text)} from events e where e.seq = d.event_seq)`
+      ? sql`(select event_words(e.words) @@ ${searchFor(text)} from events e where e.seq = d.event_seq)`
       : sql`d.event_seq = any(${matching}::bigint[])`;
   const id = text.trim();
   return [UUID_FORM.test(id) ? sql`(d.id = ${id}::uuid or ${found})` : found];
 }
 
 /**
- * Converts a text to a query of `to_tsquery` for all its words, each as a prefix. Only quotes and backslashes are
- * special between quotes, and words are split at those.
+ * Converts a text to a query for all its words, each as the beginning of a word of `event_words`. Only quotes and
+ * backslashes are special between quotes.
  */
 function searchFor(text: string): RawBuilder<unknown> {
-  const words = text.split(/[\s'\\]+/).filter((word) => word !== '');
-  return sql`to_tsquery('simple', ${words.map((word) => `'${word}':*`).join(' & ')})`;
+  const words = text.split(/\s+/).filter((word) => word !== '');
+  const query = words.map((word) => `'${word.replaceAll(/['\\]/g, '$&$&')}':*`).join(' & ');
+  return sql`lower(${query})::tsquery`;
 }
 
 /** Returns a delivery of a workspace, or null. */

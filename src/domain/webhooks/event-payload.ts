@@ -23,6 +23,7 @@ export function payloadText({ id, event, timestamp, workspace, data }: PayloadPa
   return `${head.slice(0, -1)},"data":${data}}`;
 }
 
+/** Maximum length of each of the two lines of search words. */
 const MAX_SEARCH_WORDS_LENGTH = 1_000;
 /** Fields of an object that people search for and recognize it by. */
 const READABLE_FIELDS = ['key', 'title', 'name'] as const;
@@ -31,7 +32,8 @@ const DEPLOYMENT_FIELDS = ['environment', 'version', 'status'] as const;
 
 /**
  * Returns the search words of an event: its id and kind, its main object, its actor, and last the ids of its objects. Logs
- * show them in this order, and cut them at the end. If they are too long, the ids stay complete.
+ * show them in this order, and cut them at the end. If they are too long, the ids stay complete. A second line contains
+ * the ends of its words after punctuation, which are found as words are.
  */
 export function searchWordsOf(
   event: { id: string; event: EventKind },
@@ -47,16 +49,29 @@ export function searchWordsOf(
     MAX_SEARCH_WORDS_LENGTH - start.length,
   );
   const middle = after(readable, MAX_SEARCH_WORDS_LENGTH - start.length - end.length);
+  const ends = endsOfWords(`${event.event}${middle}`);
   // NUL and lone surrogates cannot be stored.
-  return `${start}${middle}${end}`.replaceAll('\u0000', ' ').toWellFormed();
+  return `${start}${middle}${end}${ends}`.replaceAll('\u0000', ' ').toWellFormed();
 }
 
-/** Returns the texts as they follow others, cut to a length. */
+/** Returns the texts as they follow others, in one line, cut to a length. */
 function after(texts: readonly string[], length: number): string {
   return texts
-    .map((text) => ` ${text}`)
+    .map((text) => ` ${text.replaceAll(/\s+/g, ' ')}`)
     .join('')
     .slice(0, length);
+}
+
+/**
+ * Returns a line with the ends of the words in a text that follow punctuation: `changed` of `status-changed`. As the
+ * beginnings of all words are found, each part of a word is.
+ */
+function endsOfWords(text: string): string {
+  const ends = text.split(' ').flatMap((word) => {
+    const starts = [...word.matchAll(/(?<=[!-/:-@[-`{-~])[^!-/:-@[-`{-~]/g)];
+    return starts.map(({ index }) => word.slice(index));
+  });
+  return ends.length === 0 ? '' : `\n${[...new Set(ends)].join(' ').slice(0, MAX_SEARCH_WORDS_LENGTH)}`;
 }
 
 /** Returns `data` of a stored payload. */
@@ -67,7 +82,8 @@ export function dataOf(body: string): Record<string, unknown> {
 /** Returns the description of an event's main object, taken from {@link searchWordsOf}; null if it was deleted. */
 export function describeEvent(event: { id: string; event: EventKind }, words: string): string | null {
   const head = `${event.id} ${event.event} `;
-  return words.startsWith(head) && words.length > head.length ? words.slice(head.length) : null;
+  const [line = ''] = words.split('\n', 1);
+  return line.startsWith(head) && line.length > head.length ? line.slice(head.length) : null;
 }
 
 /** Returns the texts in these fields of an object. */
