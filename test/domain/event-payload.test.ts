@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
-import { describeEvent, payloadText, searchWordsOf } from '../../src/domain/webhooks/event-payload.ts';
+import {
+  dataOf,
+  describeEvent,
+  payloadText,
+  searchWordsOf,
+} from '../../src/domain/webhooks/event-payload.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { EVENT_SCHEMAS } from '../../src/domain/webhooks/event-schemas.ts';
 
@@ -43,11 +48,11 @@ describe('the search words of an event', () => {
   });
 
   it('contain the end of a word after each punctuation once, so that each part of a word is found', () => {
-    const title = '(sign-in) /sign-in, "it\'s":\tÄ-ö~😀 a__b [x]@`y{z}|_';
+    const title = '(sign-in) /sign-in, "it\'s":\r\n\tÄ-ö~😀 a__b [x]@`y{z}|_';
     const words = searchWordsOf({ id: 'evt-1', event: 'user.joined' }, { user: { id: 'u-1', name: title } });
     assert.equal(
       words,
-      `evt-1 user.joined ${title.replace('\t', ' ')} u-1\n` +
+      `evt-1 user.joined ${title.replace('\r\n\t', ' ')} u-1\n` +
         'joined sign-in) in) sign-in, in, it\'s": s": ö~😀 😀 b x]@`y{z}|_ y{z}|_ z}|_',
     );
   });
@@ -74,16 +79,49 @@ describe('the search words of an event', () => {
 });
 
 describe('the description of an event', () => {
-  const event = { id: 'evt_1', event: 'issue.updated' } as const;
+  const event = { id: 'evt_1', event: 'issue.created' } as const;
 
   it('is the first line of its search words, without id and kind', () => {
-    const words = searchWordsOf(event, sampleData('issue.updated'));
-    assert.equal(describeEvent(event, words), 'SHOP-142 The cart forgets its coupon Ben Alvarez iss_481');
+    assert.equal(describeEvent(event, 'evt_1 issue.created iss_1 SHOP-1\ncreated 1'), 'iss_1 SHOP-1');
+    assert.equal(describeEvent(event, 'evt_1 issue.created iss_1 SHOP-1'), 'iss_1 SHOP-1');
   });
 
   it('is null if nothing describes it, or after the words were deleted', () => {
-    for (const words of ['evt_1 issue.updated', 'evt_1 issue.updated\nupdated', 'evt_1 issue.updated ', ''])
-      assert.equal(describeEvent(event, words), null);
+    for (const words of [
+      '',
+      'evt_1 issue.created',
+      'evt_1 issue.created ',
+      'evt_1 issue.created\ncreated',
+      'evt_2 issue.created x',
+    ])
+      assert.equal(describeEvent(event, words), null, words);
+  });
+
+  it('has the texts of the main object, in a fixed order', () => {
+    const described = (data: Record<string, unknown>) => describeEvent(event, searchWordsOf(event, data));
+    const issue = { name: 'n', title: 't', key: 'k', id: 'i', status: 's' };
+    assert.equal(described({ issue, actor: { id: 'u', name: 'Ada' } }), 'k t n Ada i');
+    assert.equal(described({ issue: null, actor: null }), null);
+    assert.equal(described({ issue: { id: 'i', key: 7, title: null } }), 'i');
+    assert.equal(described({ issue: { id: 'a\u0000b' } }), 'a b');
+    assert.equal(described({ issue: { id: 'a\ud800' } }), 'a\ufffd');
+    assert.equal(
+      described({ issue: { id: 'x'.repeat(2_000) } })?.length,
+      1_000 - 'evt_1 issue.created '.length,
+    );
+  });
+
+  it('also has the issue of a comment', () => {
+    const comment = { id: 'e', event: 'comment.created' } as const;
+    const words = searchWordsOf(comment, { comment: { id: 'c' }, issue: { key: 'SHOP-1' } });
+    assert.equal(words, 'e comment.created SHOP-1 c\ncreated 1');
+  });
+});
+
+describe('the data of a stored payload', () => {
+  it('is what the event has', () => {
+    const data = sampleData('user.joined');
+    assert.deepEqual(dataOf(`{"id":"1","data":${JSON.stringify(data)}}`), data);
   });
 });
 

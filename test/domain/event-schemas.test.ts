@@ -5,7 +5,6 @@ import {
   ABOUT_EVENTS,
   type EventKind,
 } from '../../src/domain/webhooks/event-kinds.ts';
-import { dataOf, describeEvent, searchWordsOf } from '../../src/domain/webhooks/event-payload.ts';
 import { MAX_OBJECT_ID_LENGTH } from '../../src/domain/common/limits.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { EVENT_SCHEMAS, payloadSchema } from '../../src/domain/webhooks/event-schemas.ts';
@@ -155,43 +154,5 @@ describe('an event kind', () => {
   it('is one of the known names', () => {
     for (const kind of EVENT_KINDS) assert.ok(isEventKind(kind));
     for (const other of ['issue', 'Issue.created', '', null, 1]) assert.ok(!isEventKind(other));
-  });
-});
-
-describe('the description of an event', () => {
-  const event = { id: 'evt_1', event: 'issue.created' as EventKind };
-
-  it('is what its search words say about it', () => {
-    assert.equal(describeEvent(event, 'evt_1 issue.created iss_1 SHOP-1'), 'iss_1 SHOP-1');
-  });
-
-  it('is missing after the words were deleted', () => {
-    for (const words of ['', 'evt_1 issue.created', 'evt_1 issue.created ', 'evt_2 issue.created x'])
-      assert.equal(describeEvent(event, words), null, words);
-  });
-
-  it('has the texts of the main object, in a fixed order', () => {
-    const issue = { name: 'n', title: 't', key: 'k', id: 'i', status: 's' };
-    assert.equal(
-      searchWordsOf(event, { issue, actor: { id: 'u', name: 'Ada' } }),
-      'evt_1 issue.created k t n Ada i',
-    );
-    assert.equal(searchWordsOf(event, { issue: null, actor: null }), 'evt_1 issue.created');
-    assert.equal(searchWordsOf(event, { issue: { id: 'i', key: 7, title: null } }), 'evt_1 issue.created i');
-    assert.equal(searchWordsOf(event, { issue: { id: 'a\u0000b' } }), 'evt_1 issue.created a b');
-    assert.equal(searchWordsOf(event, { issue: { id: 'a\ud800' } }), 'evt_1 issue.created a\ufffd');
-    assert.equal(searchWordsOf(event, { issue: { id: 'x'.repeat(2_000) } }).length, 1_000);
-  });
-
-  it('also has the issue of a comment', () => {
-    const data = { comment: { id: 'c' }, issue: { key: 'SHOP-1' } };
-    assert.equal(searchWordsOf({ id: 'e', event: 'comment.created' }, data), 'e comment.created SHOP-1 c');
-  });
-
-  it('comes from the data of the stored payload', () => {
-    assert.deepEqual(
-      dataOf(`{"id":"1","data":${JSON.stringify(sampleData('user.joined'))}}`),
-      sampleData('user.joined'),
-    );
   });
 });

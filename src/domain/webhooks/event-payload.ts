@@ -71,7 +71,7 @@ function endsOfWords(text: string): string {
     const starts = [...word.matchAll(/(?<=[!-/:-@[-`{-~])[^!-/:-@[-`{-~]/g)];
     return starts.map(({ index }) => word.slice(index));
   });
-  return ends.length === 0 ? '' : `\n${[...new Set(ends)].join(' ').slice(0, MAX_SEARCH_WORDS_LENGTH)}`;
+  return `\n${[...new Set(ends)].join(' ').slice(0, MAX_SEARCH_WORDS_LENGTH)}`;
 }
 
 /** Returns `data` of a stored payload. */
@@ -82,7 +82,7 @@ export function dataOf(body: string): Record<string, unknown> {
 /** Returns the description of an event's main object, taken from {@link searchWordsOf}; null if it was deleted. */
 export function describeEvent(event: { id: string; event: EventKind }, words: string): string | null {
   const head = `${event.id} ${event.event} `;
-  const [line = ''] = words.split('\n', 1);
+  const line = words.replace(/\n.*/, '');
   return line.startsWith(head) && line.length > head.length ? line.slice(head.length) : null;
 }
 
