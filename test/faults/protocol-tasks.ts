@@ -23,7 +23,7 @@ export type TaskCaller = {
 };
 
 const RETRY_MS = 300;
-const LIMIT_MS = 180_000;
+const LIMIT_MS = 300_000;
 const QUESTION = 'Which colour?';
 
 /** The plans, in turn: complete, fail, escalate, be answered, be cancelled. */
@@ -44,7 +44,7 @@ export const PLANS: readonly Plan[] = [
 
 /**
  * Submits a task, follows it to its end, answers its question or cancels it. Repeats requests without a response, and those
- * that were refused for now. Returns the id of the task. @throws any other failure, the last one after three minutes, and
+ * that were refused for now. Returns the id of the task. @throws any other failure, the last one after five minutes, and
  * the reason of `signal` when it is aborted
  */
 export async function runTask(
