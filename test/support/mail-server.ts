@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { WAIT_TIMEOUT_MS } from './eventually.ts';
 
 /** A received mail. */
 export type ReceivedMail = {
@@ -102,7 +103,7 @@ export async function startMailServer({
       isFailing = false;
       return mailServer;
     },
-    async receives(count, withinMs = 5_000) {
+    async receives(count, withinMs = WAIT_TIMEOUT_MS) {
       const signal = AbortSignal.timeout(withinMs);
       while (mails.length < count) {
         await once(arrivals, 'mail', { signal }).catch(() => {

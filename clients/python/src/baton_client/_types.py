@@ -1,5 +1,5 @@
 # Generated from the schemas of the service by dev/types/python-types.ts.
-# Their SHA-256 is 75e4b50a4146d0c80d0e02a52af91c84f654394770b83e9b6e280a2bb2756664.
+# Their SHA-256 is 338c484fe7fc2c727fc8169b63f4196372850c865a762823ba8423996361d82a.
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ class DeliveryFilter(TypedDict):
     """
     text: NotRequired[str]
     """
-    Words or word prefixes in the id, kind, titles and names of the event; or a delivery id
+    Beginnings of words in the id, kind, titles and names of the event, in any order; or a delivery id. Spaces separate words. A word can also begin after punctuation, except in an id
     """
 
 
