@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { checkout, inCheckout } from '../common/paths.ts';
+import { checkout, inCheckout, local } from '../common/paths.ts';
 import type { ServicesForTests } from './services.ts';
 
 /** A message to a lane: the file to run next, or that there are no more. */
@@ -53,6 +53,7 @@ export async function startLaneProcess(
     stdio: ['ignore', output, output, 'ipc'],
     env: {
       ...process.env,
+      NODE_COMPILE_CACHE: local('cache', 'node'),
       ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}),
       BATON_TEST_SERVICES: JSON.stringify(services),
     },

@@ -38,6 +38,8 @@ let lastFile = '';
 const atStart = openResources();
 
 process.env['NODE_ENV'] = 'test';
+// For this process. Those that a test starts in another folder must not fill it.
+delete process.env['NODE_COMPILE_CACHE'];
 // As in a process of the service, a rejection that nothing handles is an error. Mocha fails the running test with it.
 process.on('unhandledRejection', (reason) => {
   throw reason;
