@@ -5,7 +5,7 @@ import type { RunView } from '../domain/tasks/run-schemas.ts';
 import type { TaskState } from '../domain/tasks/task-states.ts';
 import type { TaskRunInput } from '../temporal/task-messages.ts';
 import type { CarriedChild } from './agent-child.ts';
-import type { AgentCall } from './questions.ts';
+import type { CarriedQuestions } from './questions.ts';
 
 /** How the steps of a run ended as a whole. */
 export type StepsOutcome = 'completed' | 'unrecoverable' | 'escalated';
@@ -41,14 +41,12 @@ export type Stage =
 export type StageOf<Kind extends Stage['kind']> = Extract<Stage, { kind: Kind }>;
 
 /** Everything that the next execution of a run takes over. */
-export type CarriedRun = {
+export type CarriedRun = CarriedQuestions & {
   input: TaskRunInput;
   /** The last recorded view. */
   view: RunView;
   memory: RunMemory;
   stateInAttribute: TaskState | null;
-  /** Unanswered questions of agents, by number. */
-  asked: [number, AgentCall][];
   callsBackAtOnce: boolean;
   stage: Stage;
 };

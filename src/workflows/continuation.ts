@@ -64,7 +64,7 @@ function carriedRun({ input, recorder, state, questions, callsBackAtOnce }: Run,
     view: recorder.shown,
     memory: state.memory(),
     stateInAttribute: recorder.stateInAttribute,
-    asked: questions.ofAgents(),
+    ...questions.carried(),
     callsBackAtOnce,
     stage,
   };

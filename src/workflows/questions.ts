@@ -1,4 +1,4 @@
-import { getExternalWorkflowHandle } from '@temporalio/workflow';
+import { getExternalWorkflowHandle, patched } from '@temporalio/workflow';
 import type { Answer, ContinueRequest, RunState } from '../domain/tasks/run-state.ts';
 import { approvalAnsweredSignal } from '../temporal/task-messages.ts';
 
@@ -6,6 +6,14 @@ type OnAnswer = (answer: Answer) => void | Promise<void>;
 
 /** A call of an agent whose workflow waits for the answer of a person. */
 export type AgentCall = { workflowId: string; call: number };
+
+/** What the next execution of a workflow takes over of its questions. */
+export type CarriedQuestions = {
+  /** Unanswered questions of agents with separate workflows, by number. */
+  asked: [number, AgentCall][];
+  /** Answers to questions that are not asked yet, by the id of the question. Absent in runs of earlier versions. */
+  early?: [string, ContinueRequest][];
+};
 
 /**
  * Questions of agents to people. Each question pauses the run, one at a time in the order they were asked. A person
@@ -15,11 +23,17 @@ export class Questions {
   readonly #state: RunState;
   readonly #waiting = new Map<number, OnAnswer>();
   readonly #agents: Map<number, AgentCall>;
+  /**
+   * Answers to questions that are not asked yet, by the id of the question. People see a question as soon as it is recorded. If
+   * the workflow task that asked it is lost after that, a later one asks it again, and gets the answer first.
+   */
+  readonly #early: Map<string, ContinueRequest>;
 
-  /** `asked`: questions of agents by number, from an earlier execution of the workflow. */
-  constructor(state: RunState, asked: readonly [number, AgentCall][] = []) {
+  /** `carried`: what an earlier execution of the workflow has left. */
+  constructor(state: RunState, carried: CarriedQuestions | null = null) {
     this.#state = state;
-    this.#agents = new Map(asked);
+    this.#agents = new Map(carried?.asked);
+    this.#early = new Map(carried?.early);
   }
 
   /**
@@ -43,24 +57,48 @@ export class Questions {
     if (number !== null) this.#agents.set(number, call);
   }
 
-  /** Returns the unanswered questions of agents with separate workflows, by number. */
-  ofAgents(): [number, AgentCall][] {
-    return [...this.#agents];
+  /** Returns what the next execution of the workflow takes over. */
+  carried(): CarriedQuestions {
+    return { asked: [...this.#agents], early: [...this.#early] };
   }
 
-  /** Continues the run, unless the request names another question. Returns a function that delivers the answer to the agent that asked. */
+  /**
+   * Continues the run, unless the request names another question. Returns a function that delivers the answer to the agent
+   * that asked. An answer to a question that is not asked yet is kept for {@link continueEarly}.
+   */
   continue(request: ContinueRequest): () => Promise<void> {
+    const { question } = request;
+    if (typeof question === 'string' && this.#state.isUnasked(question) && patched('keeps-early-answers')) {
+      this.#early.set(question, request);
+      return async () => {};
+    }
     const answered = this.#state.continue(request, Date.now());
+    // The next question may be open now.
+    const continueNext = this.continueEarly();
     return async () => {
-      if (answered === null) return;
-      const { number, answer } = answered;
-      const onAnswer = this.#waiting.get(number);
-      const agent = this.#agents.get(number);
-      this.#waiting.delete(number);
-      this.#agents.delete(number);
-      if (agent) await signalAnswer(agent, answer);
-      else await onAnswer?.(answer);
+      await this.#deliver(answered);
+      await continueNext();
     };
+  }
+
+  /** Continues the run if the answer to the open question came before it. Returns a function like {@link continue}. */
+  continueEarly(): () => Promise<void> {
+    const open = this.#state.openQuestion;
+    const request = open === null ? undefined : this.#early.get(open);
+    if (open === null || request === undefined) return async () => {};
+    this.#early.delete(open);
+    return this.continue(request);
+  }
+
+  async #deliver(answered: ReturnType<RunState['continue']>): Promise<void> {
+    if (answered === null) return;
+    const { number, answer } = answered;
+    const onAnswer = this.#waiting.get(number);
+    const agent = this.#agents.get(number);
+    this.#waiting.delete(number);
+    this.#agents.delete(number);
+    if (agent) await signalAnswer(agent, answer);
+    else await onAnswer?.(answer);
   }
 }
 

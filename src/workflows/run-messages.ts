@@ -81,7 +81,9 @@ function handleQuestions(run: Run): void {
         if (typeof text !== 'string' || !recorder.shown.steps.some(({ id }) => id === stepId)) return;
         const agent = { workflowId: `${input.executionId}:${stepId}:${attempt}`, call };
         questions.askForAgent(stepId, text, agent);
+        const continueEarly = questions.continueEarly();
         await recorder.flush();
+        await continueEarly();
       }),
     { description: 'Sent by the workflow of a step whose agent asks a person' },
   );

@@ -40,7 +40,7 @@ export function createRun(input: TaskRunInput, earlier: CarriedRun | null): Run 
     state,
     recorder,
     signals: new SignalOrder(recorder, input.ordersSignals === true),
-    questions: new Questions(state, earlier?.asked),
+    questions: new Questions(state, earlier),
     agents: new Agents(() => state.isPaused),
     stage: earlier && earlier.stage,
     work,

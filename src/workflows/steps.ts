@@ -208,7 +208,9 @@ async function ask(
   }
   const number = questions.ask(slot.step.id, text, onAnswer);
   if (number !== null) slot.question = { number, notes };
+  const continueEarly = questions.continueEarly();
   await recorder.flush();
+  await continueEarly();
   return await answered;
 }
 

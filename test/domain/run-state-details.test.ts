@@ -20,6 +20,23 @@ const PENDING = {
   error: null,
 };
 
+describe('the questions of a run', () => {
+  it('have the numbers in which they were asked, and the first one that is not answered is open', () => {
+    const state = executing('one', 'two');
+    assert.deepEqual([state.openQuestion, state.isUnasked('1')], [null, true]);
+    state.ask('id-one', 'first?', at(300));
+    state.ask('id-two', 'second?', at(310));
+    assert.equal(state.openQuestion, '1');
+    assert.deepEqual(
+      ['1', '2', '3'].map((id) => state.isUnasked(id)),
+      [false, false, true],
+    );
+    assert.equal(state.isUnasked('x'), false);
+    state.continue({ by: 'user:a', question: '1' }, at(320));
+    assert.deepEqual([state.openQuestion, state.isUnasked('2')], ['2', false]);
+  });
+});
+
 describe('the events of a run', () => {
   it('say what begins: the run, then its plan with all steps', () => {
     const state = new RunState(CREATED);

@@ -42,6 +42,14 @@ export const PLANS: readonly Plan[] = [
   { rehearsal: { steps: 2, step_ms: 60_000 }, cancels: true, end: 'cancelled' },
 ];
 
+/** What a caller is told about its task, and what can end it. */
+export type Watch = {
+  onAccepted(): void;
+  /** Called before each attempt, with what it is for and the failure of the one before. */
+  onAttempt(what: string, failure: Error | null): void;
+  signal: AbortSignal;
+};
+
 /**
  * Submits a task, follows it to its end, answers its question or cancels it. Repeats requests without a response, and those
  * that were refused for now. Returns the id of the task. @throws any other failure, the last one after five minutes, and
@@ -50,16 +58,18 @@ export const PLANS: readonly Plan[] = [
 export async function runTask(
   caller: TaskCaller,
   { mark, plan }: PlannedTask,
-  onAccepted: () => void,
-  signal: AbortSignal,
+  { onAccepted, onAttempt, signal }: Watch,
 ): Promise<string> {
   const until = Date.now() + LIMIT_MS;
 
   async function repeated<T>(what: string, attempt: () => Promise<T | null>): Promise<T> {
+    let failure: Error | null = null;
     for (; ; await wait(RETRY_MS)) {
+      onAttempt(what, failure);
       const done = await attempt().catch((error: Error) => {
         if (!isBroken(error) && !caller.isTemporary(error))
           throw new Error(`${mark} is not ${what}: ${error.message}`, { cause: error });
+        failure = error;
         return null;
       });
       if (done !== null) return done;

@@ -145,16 +145,18 @@ describe('callers over MCP and A2A', function () {
 function startLoad(kinds: Record<string, CreateCaller>, signal: AbortSignal) {
   const tasks: Promise<FollowedTask>[] = [];
   const failures: Error[] = [];
-  const pending = new Set<string>();
+  /** The pending tasks, each with its last attempt. */
+  const pending = new Map<string, string>();
   const acceptedCounts = new Map(Object.keys(kinds).map((kind) => [kind, 0]));
   let rounds = 0;
   let isStopped = false;
 
   async function follow(kind: string, create: CreateCaller, task: PlannedTask): Promise<FollowedTask> {
     const streams: Streamed[] = [];
-    const count = () => void acceptedCounts.set(kind, (acceptedCounts.get(kind) ?? 0) + 1);
-    pending.add(task.mark);
-    const id = await runTask(create(task, streams), task, count, signal).finally(() =>
+    const onAccepted = () => void acceptedCounts.set(kind, (acceptedCounts.get(kind) ?? 0) + 1);
+    const onAttempt = (what: string, failure: Error | null) =>
+      void pending.set(task.mark, `is not ${what}${failure ? ` after ${failure.message}` : ''}`);
+    const id = await runTask(create(task, streams), task, { onAccepted, onAttempt, signal }).finally(() =>
       pending.delete(task.mark),
     );
     return { task, id, streams, isResumed: kind.endsWith('-resumes') };

@@ -75,6 +75,19 @@ describe('a run with a long history', function () {
     assert.equal(feed.filter((line) => line === 'step.started step-1 1').length, 1);
   });
 
+  it('keeps an answer that came before its question', async () => {
+    const rehearsal = { steps: 1, start_ms: 2_000, ask: { step: 1, ...QUESTION } };
+    const id = await submitLong(world.runs, 40, { rehearsal });
+    await world.runs.control.pause(id, me);
+    await world.runs.reaches(id, 'paused');
+    await world.runs.control.continue(id, { ...me, reason: 'yes', question: '1' });
+    await pauseUntilContinued(world.runs, id, 2);
+    await world.runs.control.continue(id, me);
+    await world.runs.reaches(id, 'completed');
+    const answered = (await world.runs.events(id)).filter(({ data }) => data['reason'] === 'yes');
+    assert.equal(answered.length, 1);
+  });
+
   it('keeps its search attributes', async () => {
     const rehearsal = { ask: { step: 2, ...QUESTION } };
     const id = await submitLong(world.runs, 30, { rehearsal });

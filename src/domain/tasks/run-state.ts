@@ -219,6 +219,16 @@ export class RunState {
     return this.#asked;
   }
 
+  /** Returns whether a question with this id has not been asked yet. */
+  isUnasked(question: string): boolean {
+    return Number(question) > this.#asked;
+  }
+
+  /** The id of the open question; null if none is open. */
+  get openQuestion(): string | null {
+    return openQuestionOf(this.#view);
+  }
+
   /**
    * Ends a pause that Temporal held from `pausedAt` (ISO). The projection has shown `paused` since then, so the change
    * back is an event, unless the run is still paused by a request.
