@@ -7,17 +7,22 @@ import { progressOn } from '../common/progress.ts';
 import { installStryker } from './install.ts';
 import { reportPage, scoreTable } from './report.ts';
 import { forgetUnkilled, readResults, scoresOf, unlistedIn } from './results.ts';
+import { sample } from './sample.ts';
 import { filesBySubject } from './subjects.ts';
 
 /*
  * `npm run mutate`: makes small changes to the code that decides, one at a time, and runs the fast tests for each.
  * Without arguments it changes all of that code, with arguments only these files. The results of other files are kept.
- * The exit code is 1 if a mutant survived that is not listed.
+ * The exit code is 1 if a mutant survived that is not listed. With `--sample`, it tries that many changes of the other
+ * code, see `sample.ts`.
  */
 const OPTIONS = {
   changed: { type: 'boolean' },
   report: { type: 'boolean' },
   concurrency: { type: 'string' },
+  sample: { type: 'string' },
+  seed: { type: 'string' },
+  collect: { type: 'boolean' },
 } as const;
 const RESULTS = local('mutation', 'results.json');
 const PAGE = inCheckout('docs', 'explanation', 'mutation-testing.md');
@@ -25,10 +30,24 @@ const PAGE = inCheckout('docs', 'explanation', 'mutation-testing.md');
 try {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
   if (values.report) writeFileSync(PAGE, reportPage(readResults(RESULTS)));
+  else if (values.sample !== undefined)
+    await sample({
+      count: wholeNumber('--sample', values.sample),
+      seed: wholeNumber('--seed', values.seed ?? '1'),
+      paths: positionals,
+      isFresh: values.collect ?? false,
+      isRepeated: values.changed ?? false,
+    });
   else process.exitCode = await mutate(filesOf(positionals), values);
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;
+}
+
+/** @throws Error if the text is not a whole number */
+function wholeNumber(option: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`${option} must be a whole number.`);
+  return Number(text);
 }
 
 /** Returns the files that the arguments name; all files if there are none. */

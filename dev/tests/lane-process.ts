@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { checkout, inCheckout, local } from '../common/paths.ts';
+import { join } from 'node:path';
+import { checkout, local } from '../common/paths.ts';
 import type { ServicesForTests } from './services.ts';
 
 /** A message to a lane: the file to run next, or that there are no more. */
@@ -30,13 +31,13 @@ export type LaneProcess = {
   close(): Promise<{ how: string; output: string }>;
 };
 
-const LANE = inCheckout('test', 'support', 'lane.ts');
+const LANE = join('test', 'support', 'lane.ts');
 const LEAK_LIMIT_MS = 30_000;
 
 /**
  * Starts a lane with these services. `signal` ends it immediately. With `live`, its output goes to the output of this
  * process instead of being returned. `grep` selects tests by their titles. Resources that are still open `leakLimitMs`
- * after the end are a leak.
+ * after the end are a leak. `root` is the checkout with the tests.
  */
 export async function startLaneProcess(
   services: ServicesForTests,
@@ -45,11 +46,13 @@ export async function startLaneProcess(
     live,
     grep,
     leakLimitMs = LEAK_LIMIT_MS,
-  }: { signal: AbortSignal; live: boolean; grep?: string; leakLimitMs?: number },
+    root = checkout,
+  }: { signal: AbortSignal; live: boolean; grep?: string; leakLimitMs?: number; root?: string },
 ): Promise<LaneProcess> {
   const output = live ? 'inherit' : 'pipe';
-  const child = spawn(process.execPath, [LANE, String(leakLimitMs), ...(grep === undefined ? [] : [grep])], {
-    cwd: checkout,
+  const args = [join(root, LANE), String(leakLimitMs), ...(grep === undefined ? [] : [grep])];
+  const child = spawn(process.execPath, args, {
+    cwd: root,
     stdio: ['ignore', output, output, 'ipc'],
     env: {
       ...process.env,

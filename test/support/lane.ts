@@ -5,12 +5,14 @@ import { checkout } from '../../dev/common/paths.ts';
 import type { Failure, FromLane, Outcome, ToLane } from '../../dev/tests/lane-process.ts';
 import { takeLongWaits } from './eventually.ts';
 import { printOpenWorkflows } from './open-workflows.ts';
+import { recordReach } from './reach.ts';
 import { closeShared } from './shared.ts';
 
 /*
  * A lane of the tests: runs the files that its parent sends, one after another in this process, and sends back the
  * outcome of each. Its arguments: the time in milliseconds within which everything must be closed after the last file, and
- * a pattern for titles. A process with an open resource then fails, and prints the resource.
+ * a pattern for titles. A process with an open resource then fails, and prints the resource. If BATON_TEST_REACH names a
+ * folder, the lane also writes there which functions each file calls.
  */
 const [leakLimitMs, grep] = process.argv.slice(2);
 const OPTIONS = {
@@ -55,6 +57,8 @@ process.on('uncaughtException', (error: Error) => {
 process.on('exit', () => {
   if (strayErrors.length > 0) process.exitCode = 1;
 });
+const reachFolder = process.env['BATON_TEST_REACH'];
+const reach = reachFolder === undefined ? null : await recordReach(reachFolder);
 const send = (message: FromLane, sent = () => {}) => process.send?.(message, sent);
 process.on('message', (message: ToLane) => {
   if ('file' in message) void runFile(message.file).then(report);
@@ -63,6 +67,14 @@ process.on('message', (message: ToLane) => {
 send({ ready: true });
 
 async function runFile(file: string): Promise<Outcome> {
+  const began = performance.now();
+  const outcome = await outcomeOfFile(file);
+  const ms = Math.round(performance.now() - began);
+  await reach?.record(file, { ms, isPassed: outcome.failed.length === 0 });
+  return outcome;
+}
+
+async function outcomeOfFile(file: string): Promise<Outcome> {
   lastFile = file;
   const before = openResources();
   const mocha = new Mocha(OPTIONS);

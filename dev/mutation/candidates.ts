@@ -1,0 +1,54 @@
+import { affectedTests } from '../tests/affected.ts';
+import { testsCalling, type TestReach } from '../tests/reach.ts';
+
+/** Code that runs in threads of Temporal's workers, where calls are not counted. */
+const IN_THREADS = /^src\/workflows\//;
+
+/** Test files to run for a mutant, the most promising first. `isReached`: whether it is known that they reach it. */
+export type Candidates = { tests: { test: string; ms: number }[]; isReached: boolean };
+
+/**
+ * Returns the test files that may notice a mutant: those that call its function. If none is known, for example because
+ * the code runs in a process that a test starts, it returns those that depend on the file by imports.
+ * @param files every file of the repository by its path, with its text
+ */
+export function candidatesFor(
+  { file, at }: { file: string; at: number },
+  reaches: readonly TestReach[],
+  files: ReadonlyMap<string, string>,
+): Candidates {
+  // A test that fails without a mutant says nothing.
+  const usable = reaches.filter(({ isPassed }) => isPassed);
+  const calling = testsCalling(usable, { file, text: files.get(file) ?? '', at });
+  const isInThreads = IN_THREADS.test(file);
+  const isReached = calling === null || calling.length > 0 || isInThreads;
+  if (calling !== null && calling.length > 0 && !isInThreads)
+    return { tests: inOrder(file, calling), isReached };
+  const affected = new Set(affectedTests([file], files));
+  return {
+    tests: inOrder(
+      file,
+      usable.filter(({ test }) => affected.has(test)),
+    ),
+    isReached,
+  };
+}
+
+/** Orders test files by their duration. Those whose path has words of the mutated file count as shorter. */
+function inOrder(file: string, reaches: readonly TestReach[]): { test: string; ms: number }[] {
+  const wanted = wordsOf(file);
+  const costOf = ({ test, ms }: TestReach) => ms / (1 + wordsOf(test).intersection(wanted).size) ** 2;
+  return reaches
+    .map((reach) => ({ test: reach.test, ms: reach.ms, cost: costOf(reach) }))
+    .toSorted((one, other) => one.cost - other.cost)
+    .map(({ test, ms }) => ({ test, ms }));
+}
+
+/** Returns the words of a path, in the singular: `src/api/tasks/retry.ts` has api, task and retry. */
+function wordsOf(file: string): Set<string> {
+  const words = file
+    .replace(/(?:\.test)?\.ts$/, '')
+    .split(/[/-]/)
+    .slice(1);
+  return new Set(words.map((word) => word.replace(/s$/, '')));
+}
