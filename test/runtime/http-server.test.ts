@@ -19,7 +19,10 @@ describe('an address at which a process cannot listen', () => {
   }
 
   for (const [code, advice] of [
-    ['EADDRINUSE', 'port 80 on 192.0.2.1 is already in use; stop the program that listens there, or set PORT'],
+    [
+      'EADDRINUSE',
+      'port 80 on 192.0.2.1 is already in use; stop the program that listens there, or set PORT',
+    ],
     ['EACCES', 'this process has no permission to use port 80; set PORT to another port'],
     ['EADDRNOTAVAIL', '192.0.2.1 is not an address of this machine; set HOST to another address'],
     ['ENOTFOUND', 'listen ENOTFOUND'],
