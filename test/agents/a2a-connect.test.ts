@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { connectToRemote } from '../../src/agents/a2a-client.ts';
 import { messageWith } from '../support/a2a-client.ts';
+
+/** A request of JSON-RPC. */
+type Asked = { id: string; method: string };
 
 const KEY = 'Bearer scout-key';
 
@@ -13,14 +16,9 @@ describe('a remote agent of version 0.3 of the A2A protocol', () => {
   let url: string;
   /** The address that the card contains. */
   let shownUrl: string;
-  const requests: { path: string; authorization: string | undefined; body: unknown }[] = [];
+  const requests: { path: string; authorization: string | undefined; body: Asked | null }[] = [];
   before(async () => {
-    server = createServer(async (request, response) => {
-      const body = request.method === 'POST' ? ((await json(request)) as { id: string }) : null;
-      requests.push({ path: request.url ?? '', authorization: request.headers.authorization, body });
-      response.setHeader('Content-Type', 'application/json');
-      response.end(JSON.stringify(body === null ? cardOf(shownUrl) : answerTo(body.id)));
-    }).listen(0, '127.0.0.1');
+    server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
@@ -30,6 +28,12 @@ describe('a remote agent of version 0.3 of the A2A protocol', () => {
     shownUrl = url;
   });
 
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = request.method === 'POST' ? ((await json(request)) as Asked) : null;
+    requests.push({ path: request.url ?? '', authorization: request.headers.authorization, body });
+    response.setHeader('Content-Type', 'application/json');
+    response.end(JSON.stringify(body === null ? cardOf(shownUrl) : answerTo(body.id)));
+  }
   const cardOf = (place: string) => ({
     protocolVersion: '0.3.0',
     name: 'Scout',
@@ -54,7 +58,7 @@ describe('a remote agent of version 0.3 of the A2A protocol', () => {
   });
   const connect = (address: string) =>
     connectToRemote(
-      { url: address, headersEnv: { Authorization: 'SCOUT_AUTH' } } as never,
+      { url: address, headersEnv: { Authorization: 'SCOUT_AUTH' } },
       { environment: { SCOUT_AUTH: KEY }, fetch },
       AbortSignal.timeout(10_000),
     );
@@ -67,7 +71,7 @@ describe('a remote agent of version 0.3 of the A2A protocol', () => {
       assert.match(JSON.stringify(answer), /Forty-two\./);
       const [asked] = requests.filter(({ body }) => body !== null);
       assert.equal(asked?.path, '/rpc');
-      assert.equal((asked?.body as { method: string }).method, 'message/send');
+      assert.equal(asked?.body?.method, 'message/send');
       assert.deepEqual(new Set(requests.map(({ authorization }) => authorization)), new Set([KEY]));
     });
 
