@@ -18,7 +18,7 @@ describe('a remote agent of version 0.3 of the A2A protocol', () => {
   let shownUrl: string;
   const requests: { path: string; authorization: string | undefined; body: Asked | null }[] = [];
   before(async () => {
-    server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
+    server = createServer((request, response) => void respond(request, response)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
@@ -28,7 +28,7 @@ describe('a remote agent of version 0.3 of the A2A protocol', () => {
     shownUrl = url;
   });
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = request.method === 'POST' ? ((await json(request)) as Asked) : null;
     requests.push({ path: request.url ?? '', authorization: request.headers.authorization, body });
     response.setHeader('Content-Type', 'application/json');
