@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { NO_ISOLATION } from '../../src/agents/isolation.ts';
-import { startProgram } from '../../src/agents/own-process.ts';
+import { LONGEST_LINE, startProgram } from '../../src/agents/own-process.ts';
 
 describe('the standard error of a program', () => {
   it('is passed on line by line, and long lines are cut while they are read', async () => {
@@ -56,6 +56,26 @@ describe('the output of a program', () => {
       setTimeout(() => stdout.write(rest), 50);
     `);
     assert.deepEqual(lines, ['{"a":"\u2028\u2029"}', '\r', 'é'.repeat(100_000), '\ufffdend']);
+  });
+
+  it('may have a line of 4 MiB, and one that is much longer ends the program', async () => {
+    const outcomeOf = async (bytes: number) => {
+      const lengths: number[] = [];
+      const { ended } = startProgram(
+        {
+          command: process.execPath,
+          args: ['-e', `process.stdout.write('x'.repeat(${bytes}) + '\\nnext\\n', () => process.exit(3));`],
+        },
+        {},
+        { onLine: ({ length }) => void lengths.push(length), onDiagnostic: () => {} },
+        NO_ISOLATION,
+      );
+      const { code, fault } = await ended;
+      return { lengths, code, fault };
+    };
+    assert.deepEqual(await outcomeOf(LONGEST_LINE), { lengths: [LONGEST_LINE, 4], code: 3, fault: null });
+    const { lengths, fault } = await outcomeOf(LONGEST_LINE + 1_000_000);
+    assert.deepEqual([lengths, fault], [[], `it wrote a line longer than ${LONGEST_LINE} bytes`]);
   });
 
   it('does not have to be closed by a process that has left the group of the program', async () => {

@@ -75,7 +75,7 @@ describe('after a restore of the database', () => {
     await execute(
       `insert into task_runs (id, workspace_id, project_id, created_by, title, task_type, callback_secret, created_at,
                               updated_at, state)
-       values (?, ?, ?, 'key:test', 'A task', 'chore', '', now(), now(), 'running')`,
+       values (?, ?, ?, 'key:test', 'A task', 'chore', '', now(), now(), 'planning')`,
       [known, workspace_id, project_id],
     );
     assert.deepEqual(await findExistingRuns(fresh.database, [known, unknown]), new Set([known]));
