@@ -171,6 +171,28 @@ describe('A2A push notifications', function () {
     await isOver(id);
   });
 
+  it('are configured by an answer, for what happens after it, unless the task has its maximum already', async () => {
+    const id = await submitted({ steps: 1, ask: { step: 1, question: 'Why?' } });
+    await world.reaches(id, 'paused');
+    for (let count = 0; count < MAX_A2A_PUSH_CONFIGS; count += 1)
+      await rpc('CreateTaskPushNotificationConfig', config({ taskId: id, id: `${count}` }));
+    const answer = (push: object) => send({}, push, { taskId: id, parts: [{ text: 'Because' }] });
+    const full = await answer(config({ id: 'one more' }));
+    assert.equal(full.error.code, -32_004);
+    assert.equal((await world.send('GET', `/api/v1/tasks/${id}`)).json.state, 'paused', 'it is not answered');
+    for (let count = 1; count < MAX_A2A_PUSH_CONFIGS; count += 1)
+      await rpc('DeleteTaskPushNotificationConfig', { taskId: id, id: `${count}` });
+    // The configuration with the same id is replaced.
+    const path = `${receiver.url}/later`;
+    assert.equal((await answer(config({ id: '0', url: path }))).error, undefined);
+    await isOver(id);
+    assert.deepEqual(new Set(receiver.requests.map(({ url }) => url)), new Set(['/later']));
+    assert.ok(
+      !statesIn(receiver.requests).includes('TASK_STATE_INPUT_REQUIRED'),
+      'that was before the answer',
+    );
+  });
+
   it('are refused for addresses and values that cannot be used, and then nothing is submitted', async () => {
     const id = await submitted({ steps: 1, step_ms: 60_000 });
     const runs = async () => (await world.send('GET', '/api/v1/tasks?limit=200')).json.data.length;

@@ -132,6 +132,31 @@ describe('members', () => {
     );
   });
 
+  it('are added with a given password, which is not returned', async () => {
+    const email = `given-${randomUUID()}@example.com`;
+    const { json } = await add(owner, { email, role: 'viewer', password: PASSWORD });
+    assert.equal(json.initial_password, null);
+    assert.equal(json.name, email.split('@')[0], 'the default name is the part before @');
+  });
+
+  it('are listed in pages, the newest person first', async () => {
+    const added: string[] = [];
+    for (let count = 0; count < 3; count += 1) added.unshift((await member('viewer')).id);
+    const list = async (query: string) =>
+      (await world.send('GET', `/api/v1/members?${query}`, { cookie: owner })).json;
+    const listed: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await list(cursor === null ? 'limit=2' : `limit=2&cursor=${cursor}`);
+      assert.ok(page.data.length === 2 || page.next_cursor === null);
+      listed.push(...page.data.map(({ id }: { id: string }) => id));
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    assert.deepEqual(listed.slice(0, 3), added);
+    const all = (await list('limit=100')).data.map(({ id }: { id: string }) => id);
+    assert.deepEqual(listed, all);
+  });
+
   it('have the permissions of their role', async () => {
     const roles = ['viewer', 'member', 'admin'] as const;
     const people = Object.fromEntries(

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { createCodecServer } from '../../src/api/codec/server.ts';
+import { MAX_CODEC_BODY_BYTES } from '../../src/domain/common/limits.ts';
 import { createRateLimiter } from '../../src/domain/common/rate-limiter.ts';
 import { isEncrypted } from '../../src/security/payload-codec.ts';
 import { toJson, toPayload, type JsonPayload } from '../../src/api/codec/payloads.ts';
@@ -186,5 +188,31 @@ describe('a request to the codec server', () => {
     const send = async () => await serve(context as never, () => assert.fail('the path is unknown'));
     await assert.rejects(send, { code: 'unauthenticated' });
     await assert.rejects(send, { code: 'rate_limited' });
+  });
+
+  it('is refused if its body is larger than 16 MiB', async () => {
+    const address = createRateLimiter({ name: 'address', perSecond: 9, burst: 9 }, () => new Date(0));
+    const serve = createCodecServer({
+      codec: { payloads: {}, token: TOKEN },
+      limiters: { address },
+      temporalUi: null,
+      baseUrl: 'http://localhost',
+    } as unknown as Parameters<typeof createCodecServer>[0]);
+    const send = async (bytes: number) => {
+      const req = Object.assign(Readable.from([Buffer.alloc(bytes, 'x')]), { headers: {}, complete: true });
+      const get = (name: string) => (name === 'Authorization' ? `Bearer ${TOKEN}` : '');
+      const context = {
+        path: '/codec/decode',
+        method: 'POST',
+        ip: '192.0.2.1',
+        get,
+        set() {},
+        vary() {},
+        req,
+      };
+      await serve(context as never, () => assert.fail('the path is unknown'));
+    };
+    await assert.rejects(send(MAX_CODEC_BODY_BYTES + 1), { code: 'payload_too_large' });
+    await assert.rejects(send(MAX_CODEC_BODY_BYTES), { code: 'malformed_json' });
   });
 });
