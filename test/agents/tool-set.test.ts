@@ -123,8 +123,8 @@ describe('the result of a tool as text', () => {
   });
 
   it('is its data if it has no text', () => {
-    assert.equal(textOfResult({ content: [], structuredContent: { sum: 3 } } as never), '{"sum":3}');
-    assert.equal(textOfResult({ toolResult: [1] } as never), '[1]');
-    assert.equal(textOfResult({ content: [] } as never), '');
+    assert.equal(textOfResult({ content: [], structuredContent: { sum: 3 } }), '{"sum":3}');
+    assert.equal(textOfResult({ toolResult: [1] }), '[1]');
+    assert.equal(textOfResult({ content: [] }), '');
   });
 });

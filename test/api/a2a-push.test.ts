@@ -177,7 +177,7 @@ describe('A2A push notifications', function () {
     for (let count = 0; count < MAX_A2A_PUSH_CONFIGS; count += 1)
       await rpc('CreateTaskPushNotificationConfig', config({ taskId: id, id: `${count}` }));
     const answer = (push: object) => send({}, push, { taskId: id, parts: [{ text: 'Because' }] });
-    const full = await answer(config({ id: 'one more' }));
+    const full = await answer(config({ id: 'more' }));
     assert.equal(full.error.code, -32_004);
     assert.equal((await world.send('GET', `/api/v1/tasks/${id}`)).json.state, 'paused', 'it is not answered');
     for (let count = 1; count < MAX_A2A_PUSH_CONFIGS; count += 1)
