@@ -70,6 +70,23 @@ describe('the calls of a run', function () {
     assert.deepEqual(numbers(rest), [3, 4]);
     const last = await list(`?limit=2&cursor=${rest.next_cursor}`);
     assert.deepEqual([numbers(last), last.next_cursor], [[5], null]);
+    for (const limit of [1, 3]) {
+      const pages: number[][] = [];
+      for (let query: string | null = `?limit=${limit}`; query !== null; ) {
+        const page = await list(query);
+        pages.push(numbers(page));
+        query = page.next_cursor === null ? null : `?limit=${limit}&cursor=${page.next_cursor}`;
+      }
+      assert.deepEqual(
+        pages,
+        limit === 1
+          ? [[1], [2], [3], [4], [5]]
+          : [
+              [1, 2, 3],
+              [4, 5],
+            ],
+      );
+    }
   });
 
   it('add up to the usage of the run', async () => {

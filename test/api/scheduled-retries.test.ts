@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
+import { cancelRetry } from '../../src/api/deliveries/retry.ts';
+import type { Dependencies } from '../../src/api/dependencies.ts';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
+import { EngineUnavailable } from '../../src/temporal/task-control.ts';
 import { eventually } from '../support/eventually.ts';
 import { useWebhooks } from '../support/webhooks.ts';
 import { type Received, useWorld } from '../support/world.ts';
@@ -55,6 +58,13 @@ describe('a scheduled retry of a delivery', () => {
     `.execute(queryBuilderOf(world.database));
     return rows.map(({ at, state }) => ({ at: new Date(at).toISOString(), state }));
   };
+  /** Cancels a retry while Temporal answers with an error. */
+  const cancelDuring = async (error: Error, id: string) => {
+    const endAttempt = () => Promise.reject(error);
+    const deps = { database: world.database, clock: () => new Date(), deliveryControl: { endAttempt } };
+    const request = { workspaceId: world.installation.workspace_id, actor: 'user:test', id };
+    return await cancelRetry(deps as unknown as Dependencies, request);
+  };
   const attempted = (id: string, count: number) =>
     eventually(`${count} attempts`, async () => {
       const row = await detail(id);
@@ -87,6 +97,18 @@ describe('a scheduled retry of a delivery', () => {
     await schedule(id, inMs(3_600_000));
     await world.send('POST', `/api/v1/deliveries/${id}/retry`);
     assert.equal((await attempted(id, 2)).scheduled_at, null);
+  });
+
+  it('is cancelled although Temporal is unavailable: its timer will have nothing to do', async () => {
+    const { id } = await delivery();
+    const at = inMs(3_600_000);
+    await schedule(id, at);
+    const unavailable = new EngineUnavailable('no response');
+    assert.deepEqual(await cancelDuring(unavailable, id), { status: 204 });
+    assert.deepEqual(await stored(id), [{ at, state: 'cancelled' }]);
+    const later = await delivery();
+    await schedule(later.id, at);
+    await assert.rejects(cancelDuring(new Error('a fault'), later.id), /a fault/);
   });
 
   it('is one, however often the same time is requested, and each time with the same response', async () => {
