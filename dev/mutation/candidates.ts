@@ -4,6 +4,8 @@ import { testsCalling, type TestReach } from '../tests/reach.ts';
 /** Code that runs in threads of Temporal's workers, where calls are not counted. */
 const IN_THREADS = /^src\/workflows\//;
 
+const WORD_LENGTH = 4;
+
 /** Test files to run for a mutant, the most promising first. `isReached`: whether it is known that they reach it. */
 export type Candidates = { tests: { test: string; ms: number }[]; isReached: boolean };
 
@@ -44,11 +46,8 @@ function inOrder(file: string, reaches: readonly TestReach[]): { test: string; m
     .map(({ test, ms }) => ({ test, ms }));
 }
 
-/** Returns the words of a path, in the singular: `src/api/tasks/retry.ts` has api, task and retry. */
+/** Returns the beginnings of the words of a path, so that `retries` and `retry` are the same. */
 function wordsOf(file: string): Set<string> {
-  const words = file
-    .replace(/(?:\.test)?\.ts$/, '')
-    .split(/[/-]/)
-    .slice(1);
-  return new Set(words.map((word) => word.replace(/s$/, '')));
+  const words = file.replace(/(?:\.test)?\.ts$/, '').split(/[/-]/).slice(1);
+  return new Set(words.map((word) => word.slice(0, WORD_LENGTH)));
 }

@@ -5,8 +5,8 @@ import { hashOf, reachFile, readReach, type TestReach } from '../tests/reach.ts'
 import { testFiles } from '../tests/selection.ts';
 import type { WorkingCopy } from './working-copy.ts';
 
-/** Tests of other things than `src`, or that take a minute each. They are not run for mutants. */
-const LEFT_OUT = /^test\/(?:bench|deploy|dev|docs|examples|faults|simulation|upgrades|web)\//;
+/** Tests of other things than `src`, of browsers, and of simulated worlds, which run in threads. They are not run for mutants. */
+const LEFT_OUT = /^test\/(?:bench|deploy|dev|docs|examples|faults|simulation|web)\//;
 
 /**
  * Returns which functions of `src` each fast test file calls. Runs the files of which that is not yet recorded in the
