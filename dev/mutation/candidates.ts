@@ -48,6 +48,9 @@ function inOrder(file: string, reaches: readonly TestReach[]): { test: string; m
 
 /** Returns the beginnings of the words of a path, so that `retries` and `retry` are the same. */
 function wordsOf(file: string): Set<string> {
-  const words = file.replace(/(?:\.test)?\.ts$/, '').split(/[/-]/).slice(1);
+  const words = file
+    .replace(/(?:\.test)?\.ts$/, '')
+    .split(/[/-]/)
+    .slice(1);
   return new Set(words.map((word) => word.slice(0, WORD_LENGTH)));
 }

@@ -19,7 +19,7 @@ const RESULTS = local('mutation', 'sample.json');
 
 /**
  * `count`: how many mutants. `paths`: only files and folders below these; all of `src` if there are none. `isFresh`:
- * collects anew which tests reach what. `isRepeated`: tries mutants again that no test killed.
+ * records again which tests reach what. `isRepeated`: tries mutants again that no test killed.
  */
 export type SampleOptions = {
   count: number;

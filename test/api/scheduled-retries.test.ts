@@ -60,7 +60,9 @@ describe('a scheduled retry of a delivery', () => {
   };
   /** Cancels a retry while Temporal answers with an error. */
   const cancelDuring = async (error: Error, id: string) => {
-    const endAttempt = () => Promise.reject(error);
+    const endAttempt = async () => {
+      throw error;
+    };
     const deps = { database: world.database, clock: () => new Date(), deliveryControl: { endAttempt } };
     const request = { workspaceId: world.installation.workspace_id, actor: 'user:test', id };
     return await cancelRetry(deps as unknown as Dependencies, request);

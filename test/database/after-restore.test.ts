@@ -42,7 +42,7 @@ describe('after a restore of the database', () => {
     return id;
   }
 
-  it('unfinished groups and retries start anew, under ids that Temporal cannot know', async () => {
+  it('unfinished groups and retries start again, under ids that Temporal cannot know', async () => {
     const open = await storeGroup('evt_open', false);
     const done = await storeGroup('evt_done', true);
     const retrying = await storeDelivery('retrying');
@@ -113,7 +113,7 @@ describe('the runs that only Temporal knows', () => {
     );
   });
 
-  it('are ended, unless they have ended meanwhile', async () => {
+  it('are ended, unless they have ended before', async () => {
     await control.end(one);
     assert.deepEqual(ended, [one]);
     error = new WorkflowNotFoundError('not found', other, undefined);
