@@ -139,6 +139,25 @@ describe('the test files for a mutant', () => {
   });
 });
 
+describe('the test files for a mutant of a workflow', () => {
+  it('are those that import it, because calls in threads are not counted, or all', () => {
+    const file = 'src/workflows/steps.ts';
+    const reaches = [reachOf('test/api/a.test.ts', []), reachOf('test/workflows/b.test.ts', [])];
+    const testsIn = (text: string) => {
+      const files = new Map([
+        [file, TEXT],
+        ['test/workflows/b.test.ts', text],
+        ['test/api/a.test.ts', ''],
+      ]);
+      const { tests, isReached } = candidatesFor({ file, at: 0 }, reaches, files);
+      assert.ok(isReached);
+      return tests.map(({ test }) => test);
+    };
+    assert.deepEqual(testsIn("import '../../src/workflows/steps.ts';"), ['test/workflows/b.test.ts']);
+    assert.deepEqual(testsIn(''), ['test/workflows/b.test.ts', 'test/api/a.test.ts']);
+  });
+});
+
 describe('the report of a sample', () => {
   const outcomes = [
     { status: 'killed', by: 'test/mail/text.test.ts', reason: 'a text', files: 1 },
