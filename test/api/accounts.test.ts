@@ -36,7 +36,10 @@ describe('signing in', () => {
   it('creates a session that lasts until the user signs out', async () => {
     const cookie = await world.signIn();
     const read = () => world.send('GET', '/api/v1/session', { cookie });
-    assert.equal((await read()).json.user.email, 'owner@example.com');
+    const { user, workspace, role, expires_at: expires } = (await read()).json;
+    assert.deepEqual([user.email, role], ['owner@example.com', 'owner']);
+    assert.deepEqual(workspace, { id: world.installation.workspace_id, name: 'Test' });
+    assert.ok(Date.parse(expires) > Date.now());
     const out = await world.send('DELETE', '/api/v1/session', world.as(cookie));
     assert.equal(out.status, 204);
     assert.match(out.headers.get('set-cookie') ?? '', /Max-Age=0/);
