@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  EVENT_KINDS,
-  isEventKind,
-  ABOUT_EVENTS,
-  type EventKind,
-} from '../../src/domain/webhooks/event-kinds.ts';
+import { EVENT_KINDS, isEventKind, ABOUT_EVENTS } from '../../src/domain/webhooks/event-kinds.ts';
 import { MAX_OBJECT_ID_LENGTH } from '../../src/domain/common/limits.ts';
-import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { EVENT_SCHEMAS, payloadSchema } from '../../src/domain/webhooks/event-schemas.ts';
 import { foundIn } from './found-problems.ts';
 
