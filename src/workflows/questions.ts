@@ -11,7 +11,7 @@ export type AgentCall = { workflowId: string; call: number };
 export type CarriedQuestions = {
   /** Unanswered questions of agents with separate workflows, by number. */
   asked: [number, AgentCall][];
-  /** Answers to questions that are not asked yet, by the id of the question. Absent in runs of earlier versions. */
+  /** By the ids of questions that are not asked yet: their answers. Absent in runs of earlier versions. */
   early?: [string, ContinueRequest][];
 };
 
@@ -24,8 +24,8 @@ export class Questions {
   readonly #waiting = new Map<number, OnAnswer>();
   readonly #agents: Map<number, AgentCall>;
   /**
-   * Answers to questions that are not asked yet, by the id of the question. People see a question as soon as it is recorded. If
-   * the workflow task that asked it is lost after that, a later one asks it again, and gets the answer first.
+   * By the ids of questions that are not asked yet: their answers. People see a question as soon as it is recorded. If the
+   * workflow task that asked it is lost after that, a later one asks it again, and gets the answer first.
    */
   readonly #early: Map<string, ContinueRequest>;
 

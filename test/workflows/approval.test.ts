@@ -87,7 +87,7 @@ describe('an agent that asks a person', function () {
     await runs.control.continue(id, { ...answer, question: '1' });
     await runs.reaches(id, 'completed');
     const [paused, continued] = (await changes(id)).slice(-3);
-    assert.equal((paused?.['question'] as { text: string }).text, QUESTION);
+    assert.match(JSON.stringify(paused), /"to":"paused".*drop the old table/);
     assert.deepEqual(continued, { from: 'paused', to: 'executing', ...answer });
   });
 
