@@ -1,3 +1,4 @@
+import { openQuestionOf, type ContinueRequest } from '../../src/domain/tasks/run-state.ts';
 import { isTerminal, type TaskState } from '../../src/domain/tasks/task-states.ts';
 import type { StepWork } from '../../src/domain/tasks/step-work.ts';
 import type { Report } from '../invariants/guarantees.ts';
@@ -68,6 +69,9 @@ export function createRunObserver({ clock, tables, faultsUntil, report }: Depend
   const idOfKey = new Map<string, string>();
   const cancelledAt = new Map<string, number>();
   const continuedAt = new Map<string, number>();
+  /** Questions of runs to which the engine has accepted an answer. */
+  const answered = new Set<string>();
+  const questionOf = (id: string, question: string | null) => `${id} ${question}`;
   const changedInTemporal = new Set<string>();
   /** Runs with a repeated workflow task: it may have received messages that the first try did not. */
   const repeated = new Set<string>();
@@ -220,9 +224,11 @@ export function createRunObserver({ clock, tables, faultsUntil, report }: Depend
     },
 
     /** The engine has accepted a signal of a caller. */
-    onSignal(id: string, name: string): void {
+    onSignal(id: string, name: string, request: unknown): void {
       if (name === 'cancel' && !cancelledAt.has(id)) cancelledAt.set(id, clock.now());
-      if (name === 'continue') continuedAt.set(id, clock.now());
+      if (name !== 'continue') return;
+      continuedAt.set(id, clock.now());
+      answered.add(questionOf(id, (request as ContinueRequest).question ?? null));
     },
 
     onRepeat: (id: string) => void repeated.add(id),
@@ -239,8 +245,13 @@ export function createRunObserver({ clock, tables, faultsUntil, report }: Depend
       if (isDone) report('step', `${step.name} of ${executionId} is repeated, although it is completed`);
     },
 
-    /** Checks that every cancelled run has ended, although nobody has continued it. */
+    /** Checks that every cancelled run has ended, although nobody has continued it, and that no run asks what was answered. */
     onLastRequests(): void {
+      for (const row of tables.runs.values()) {
+        const open = row.completed_at || row.engine_paused_at ? null : openQuestionOf(row);
+        if (open !== null && answered.has(questionOf(row.id, open)))
+          report('control', `the question ${open} of ${row.id} was answered, but is still open`);
+      }
       for (const id of cancelledAt.keys()) {
         const row = tables.runs.get(id);
         if (row && !row.completed_at && !row.engine_paused_at)

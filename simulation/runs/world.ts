@@ -96,9 +96,9 @@ function createWorld(story: RunStory, clock: Clock, { trace, report, newId }: Jo
       { ...(input as TaskRunInput), ...(historyEvents ? { historyEvents } : {}) },
       ...rest,
     ],
-    onSignal(id, name) {
+    onSignal(id, name, [request]) {
       trace(`the engine accepts ${name} of ${id}`);
-      observer.onSignal(id, name);
+      observer.onSignal(id, name, request);
     },
   });
   const control = createTaskControl({ client, taskQueue: TASK_QUEUE, eagerStart: false, searchable: true });

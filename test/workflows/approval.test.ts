@@ -78,18 +78,24 @@ describe('an agent that asks a person', function () {
     assert.equal(row.steps[0]?.status, 'cancelled');
   });
 
-  it('gets an answer that its workflow receives before it asks: a repeated workflow task asks again', async () => {
-    const id = await asking(2, { step_ms: 2_000 });
-    await runs.reaches(id, 'executing');
-    const answer = { ...person, reason: 'yes' };
-    // The second question is never asked. An answer to it changes nothing.
-    await runs.control.continue(id, { ...answer, question: '2' });
-    await runs.control.continue(id, { ...answer, question: '1' });
-    await runs.reaches(id, 'completed');
-    const [paused, continued] = (await changes(id)).slice(-3);
-    assert.match(JSON.stringify(paused), /"to":"paused".*drop the old table/);
-    assert.deepEqual(continued, { from: 'paused', to: 'executing', ...answer });
-  });
+  for (const [when, answering] of [
+    ['in an earlier workflow task', (answer) => answer()],
+    ['in the same one', (answer) => runs.restartWorker(answer)],
+  ] as [string, (answer: () => Promise<void>) => Promise<void>][])
+    it(`gets an answer that its workflow receives before it asks (again), ${when}`, async () => {
+      const id = await asking(2, { step_ms: 1_000 });
+      await runs.reaches(id, 'executing');
+      const answer = { ...person, reason: 'yes' };
+      await answering(async () => {
+        // The second question is never asked. An answer to it changes nothing.
+        await runs.control.continue(id, { ...answer, question: '2' });
+        await runs.control.continue(id, { ...answer, question: '1' });
+      });
+      await runs.reaches(id, 'completed');
+      const [paused, continued] = (await changes(id)).slice(-3);
+      assert.match(JSON.stringify(paused), /"to":"paused".*drop the old table/);
+      assert.deepEqual(continued, { from: 'paused', to: 'executing', ...answer });
+    });
 
   it('keeps its question through a restart of the worker, without asking twice', async () => {
     const id = await asking(1);

@@ -24,7 +24,7 @@ type Dependencies = {
   /** Changes the arguments of a run's workflow. */
   withArgs: (args: unknown[]) => unknown[];
   /** Called when the engine accepts a signal. */
-  onSignal: (id: string, name: string) => void;
+  onSignal: (id: string, name: string, args: readonly unknown[]) => void;
 };
 
 /** Creates Temporal's client as the service uses it for runs. */
@@ -50,7 +50,7 @@ export function createClient({ clock, faults, server, withArgs, onSignal }: Depe
     return server.open(id, type, type === TASK_RUN_WORKFLOW ? withArgs(args) : args);
   };
   const signal = (execution: Execution, name: string, args: readonly unknown[]): void => {
-    onSignal(execution.id, name);
+    onSignal(execution.id, name, args);
     const input = args.map(payloadOf);
     server.tell(execution, jobOf('signalWorkflow', { signalName: name, input, headers: {} }));
   };
