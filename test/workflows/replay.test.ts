@@ -217,6 +217,15 @@ const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
     await runs.reaches(id, 'completed');
     return id;
   },
+  async 'answered-early'(runs) {
+    const id = await runs.submit({
+      rehearsal: { steps: 2, step_ms: 500, ask: { step: 2, question: 'May I?' } },
+    });
+    await runs.reaches(id, 'executing');
+    await runs.control.continue(id, { ...me, reason: 'yes', question: '1' });
+    await runs.reaches(id, 'completed');
+    return id;
+  },
   async 'taken-up'(runs) {
     const first = await runs.submit({ rehearsal: { steps: 3 } });
     const { steps } = await runs.reaches(first, 'completed');
