@@ -84,6 +84,8 @@ describe('the description of an event', () => {
   it('is the first line of its search words, without id and kind', () => {
     assert.equal(describeEvent(event, 'evt_1 issue.created iss_1 SHOP-1\ncreated 1'), 'iss_1 SHOP-1');
     assert.equal(describeEvent(event, 'evt_1 issue.created iss_1 SHOP-1'), 'iss_1 SHOP-1');
+    // Texts of earlier versions may have any number of lines.
+    assert.equal(describeEvent(event, 'evt_1 issue.created a\nb\nc'), 'a');
   });
 
   it('is null if nothing describes it, or after the words were deleted', () => {

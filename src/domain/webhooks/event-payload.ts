@@ -82,7 +82,7 @@ export function dataOf(body: string): Record<string, unknown> {
 /** Returns the description of an event's main object, taken from {@link searchWordsOf}; null if it was deleted. */
 export function describeEvent(event: { id: string; event: EventKind }, words: string): string | null {
   const head = `${event.id} ${event.event} `;
-  const line = words.replace(/\n.*/, '');
+  const line = words.replace(/\n.*/s, '');
   return line.startsWith(head) && line.length > head.length ? line.slice(head.length) : null;
 }
 
