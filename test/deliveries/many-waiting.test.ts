@@ -60,6 +60,8 @@ describe('a webhook with thousands of waiting deliveries', () => {
   async function lock(ids: string[]): Promise<() => Promise<void>> {
     const em = world.database.em.fork();
     await em.begin();
+    // A slow machine needs more than the minute that idle transactions have otherwise.
+    await em.execute('set local idle_in_transaction_session_timeout = 0');
     await em.execute(`select from deliveries where id in (${ids.map(() => '?').join(', ')}) for update`, ids);
     let isHeld = true;
     const release = async () => {

@@ -11,6 +11,7 @@ describe('a run that gets signals after it was cancelled in the Temporal Web UI'
     await runs.reaches(id, 'executing');
     const handle = runs.client.workflow.getHandle(id);
     await runs.database.em.fork().transactional(async (em) => {
+      await em.execute('set local idle_in_transaction_session_timeout = 0');
       await em.execute('select id from task_runs where id = ? for update', [id]);
       await handle.cancel();
       await wait(200);

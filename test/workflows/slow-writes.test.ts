@@ -26,6 +26,7 @@ describe('a run whose history becomes long during a slow write', function () {
     }
     const { runId } = await handle.describe();
     await runs.database.em.fork().transactional(async (em) => {
+      await em.execute('set local idle_in_transaction_session_timeout = 0');
       await em.execute('select id from task_runs where id = ? for update', [id]);
       // The first step ends, and the write that follows lasts for several workflow tasks.
       await eventually('the history is long', async () => (await length()) >= LIMIT);
