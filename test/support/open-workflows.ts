@@ -1,7 +1,7 @@
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client';
 import { services } from './services.ts';
 
-const MAX_SHOWN = 30;
+const MAX_SHOWN = 8;
 const LIMIT_MS = 10_000;
 
 /** Returns the open workflows as indented lines, for a report; empty if there are none, or the test has no Temporal. */
