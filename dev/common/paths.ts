@@ -21,6 +21,9 @@ export function local(...parts: string[]): string {
   return join(data, ...parts);
 }
 
+/** The variables of a process that keeps and finds its compiled code where `npm start` does, see `launcher/precompile.ts`. */
+export const COMPILED_CODE = { NODE_COMPILE_CACHE: local('cache', 'node') };
+
 /** Returns such a path as users know it, for example `.local/logs`. */
 export function shownLocal(...parts: string[]): string {
   return join(basename(data), ...parts);

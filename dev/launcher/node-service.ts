@@ -1,5 +1,5 @@
 import { describeEnding, startProcess, tailOf } from '../common/processes.ts';
-import { checkout, inCheckout, local } from '../common/paths.ts';
+import { checkout, COMPILED_CODE, inCheckout } from '../common/paths.ts';
 import type { Child } from './supervisor.ts';
 
 /** Removes the time limit of calls into the workflow sandbox, see the file. */
@@ -9,8 +9,6 @@ const NODE_OPTIONS = ['--import', inCheckout('src', 'runtime', 'sandbox-preload.
  * each process.
  */
 const MEMORY = { MALLOC_ARENA_MAX: '2' };
-/** Where Node keeps compiled code, see `precompile.ts`. */
-const COMPILED = { NODE_COMPILE_CACHE: local('cache', 'node') };
 const READY_LIMIT_MS = 90_000;
 
 /**
@@ -29,7 +27,7 @@ export async function startNodeService(plan: {
     command: process.execPath,
     args: [...(plan.nodeOptions ?? NODE_OPTIONS), plan.root],
     logFile: plan.logFile,
-    env: { ...MEMORY, ...COMPILED, ...plan.environment },
+    env: { ...MEMORY, ...COMPILED_CODE, ...plan.environment },
     cwd: checkout,
     ipc: true,
   });

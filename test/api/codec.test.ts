@@ -167,52 +167,44 @@ describe('the codec server without payload keys', () => {
 });
 
 describe('a request to the codec server', () => {
-  it('counts towards the limit by address, before the session is read', async () => {
-    const address = createRateLimiter({ name: 'address', perSecond: 1, burst: 1 }, () => new Date(0));
+  /** Creates a server that accepts `perAddress` requests of an address. Returns a function that sends it one. */
+  function decoding({ token, perAddress }: { token: string | null; perAddress: number }) {
+    const limit = { name: 'address', perSecond: perAddress, burst: perAddress };
     const serve = createCodecServer({
-      codec: { payloads: {}, token: null },
-      limiters: { address },
+      codec: { payloads: {}, token },
+      limiters: { address: createRateLimiter(limit, () => new Date(0)) },
       temporalUi: null,
       baseUrl: 'http://localhost',
       database: null,
     } as unknown as Parameters<typeof createCodecServer>[0]);
-    const context = {
-      path: '/codec/decode',
-      method: 'POST',
-      ip: '192.0.2.1',
-      get: () => '',
-      set: () => {},
-      vary: () => {},
-      cookies: { get: () => undefined },
-    };
-    const send = async () => await serve(context as never, () => assert.fail('the path is unknown'));
-    await assert.rejects(send, { code: 'unauthenticated' });
-    await assert.rejects(send, { code: 'rate_limited' });
-  });
-
-  it('is refused if its body is larger than 16 MiB', async () => {
-    const address = createRateLimiter({ name: 'address', perSecond: 9, burst: 9 }, () => new Date(0));
-    const serve = createCodecServer({
-      codec: { payloads: {}, token: TOKEN },
-      limiters: { address },
-      temporalUi: null,
-      baseUrl: 'http://localhost',
-    } as unknown as Parameters<typeof createCodecServer>[0]);
-    const send = async (bytes: number) => {
-      const req = Object.assign(Readable.from([Buffer.alloc(bytes, 'x')]), { headers: {}, complete: true });
-      const get = (name: string) => (name === 'Authorization' ? `Bearer ${TOKEN}` : '');
+    return async (request: object): Promise<void> => {
       const context = {
         path: '/codec/decode',
         method: 'POST',
         ip: '192.0.2.1',
-        get,
+        get: () => '',
         set() {},
         vary() {},
-        req,
+        ...request,
       };
       await serve(context as never, () => assert.fail('the path is unknown'));
     };
-    await assert.rejects(send(MAX_CODEC_BODY_BYTES + 1), { code: 'payload_too_large' });
-    await assert.rejects(send(MAX_CODEC_BODY_BYTES), { code: 'malformed_json' });
+  }
+
+  it('counts towards the limit by address, before the session is read', async () => {
+    const send = decoding({ token: null, perAddress: 1 });
+    const request = { cookies: { get: () => undefined } };
+    await assert.rejects(send(request), { code: 'unauthenticated' });
+    await assert.rejects(send(request), { code: 'rate_limited' });
+  });
+
+  it('is refused if its body is larger than 16 MiB', async () => {
+    const send = decoding({ token: TOKEN, perAddress: 9 });
+    const request = (bytes: number) => ({
+      req: Object.assign(Readable.from([Buffer.alloc(bytes, 'x')]), { headers: {}, complete: true }),
+      get: (name: string) => (name === 'Authorization' ? `Bearer ${TOKEN}` : ''),
+    });
+    await assert.rejects(send(request(MAX_CODEC_BODY_BYTES + 1)), { code: 'payload_too_large' });
+    await assert.rejects(send(request(MAX_CODEC_BODY_BYTES)), { code: 'malformed_json' });
   });
 });

@@ -155,7 +155,7 @@ function startLoad(kinds: Record<string, CreateCaller>, signal: AbortSignal) {
     const streams: Streamed[] = [];
     const onAccepted = () => void acceptedCounts.set(kind, (acceptedCounts.get(kind) ?? 0) + 1);
     const onAttempt = (what: string, failure: Error | null) =>
-      void pending.set(task.mark, `is not ${what}${failure ? ` after ${failure.message}` : ''}`);
+      void pending.set(task.mark, `${what}${failure ? `, after ${failure.message}` : ''}`);
     const id = await runTask(create(task, streams), task, { onAccepted, onAttempt, signal }).finally(() =>
       pending.delete(task.mark),
     );
@@ -200,7 +200,8 @@ function startLoad(kinds: Record<string, CreateCaller>, signal: AbortSignal) {
       isStopped = true;
       await submitting;
       await eventually('all tasks are over', () => pending.size === 0, LIMIT_MS).catch((error: Error) => {
-        throw new Error(`${error.message}, except ${[...pending].join(', ')}`);
+        const left = [...pending].map(([mark, attempt]) => `${mark} (last attempt to be ${attempt})`);
+        throw new Error(`${error.message}, except ${left.join(', ')}`);
       });
       await Promise.allSettled(tasks);
       assert.deepEqual(failures, []);

@@ -13,6 +13,15 @@ const TASK = {
   agent: 'developer',
 };
 const PLACE = { workspace: 'Acme', person: 'Ann' };
+/** Names with several lines. */
+const IN_LINES = {
+  title: 'A\r\nBcc: x',
+  project: 'B\nC',
+  workspace: 'D\nE',
+  step: 'F\nG',
+  agent: 'H\nI',
+  person: 'J\nK',
+};
 
 describe('the mail about a question', () => {
   const mail = (members = {}) =>
@@ -42,8 +51,7 @@ You receive this mail because you can manage tasks in the workspace "Acme".
   });
 
   it('does not allow texts of others to add lines', () => {
-    const names = { title: 'A\r\nBcc: x', project: 'B\nC', workspace: 'D\nE', step: 'F\nG', agent: 'H\nI' };
-    const { subject, text } = mail({ ...names, person: 'J\nK', question: 'L\nM' });
+    const { subject, text } = mail({ ...IN_LINES, question: 'L\nM' });
     assert.equal(subject, 'Task A Bcc: x waits for your answer');
     assert.equal(text.split('\n').length, mail().text.split('\n').length);
   });
@@ -77,8 +85,7 @@ You receive this mail because you can manage tasks in the workspace "Acme".
   });
 
   it('does not allow texts of others to add lines', () => {
-    const names = { title: 'A\r\nBcc: x', project: 'B\nC', workspace: 'D\nE', step: 'F\nG', agent: 'H\nI' };
-    const { subject, text } = mail({ ...names, person: 'J\nK', reason: 'L\nM' });
+    const { subject, text } = mail({ ...IN_LINES, reason: 'L\nM' });
     assert.equal(subject, 'Task A Bcc: x needs your decision');
     assert.equal(text.split('\n').length, mail().text.split('\n').length);
   });
