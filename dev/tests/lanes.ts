@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { inCheckout } from '../common/paths.ts';
 import { inSeconds, type Progress } from '../common/progress.ts';
-import { type Outcome, startLaneProcess } from './lane-process.ts';
+import { type Failure, type Outcome, startLaneProcess } from './lane-process.ts';
 import { startTestServices } from './services.ts';
 import { type FileResult, printSummary } from './summary.ts';
 
@@ -14,7 +14,7 @@ const TIMES = inCheckout('.local', 'test-times.json');
 const UNKNOWN_MS = 5_000;
 /** The maximum number of lanes. More have not been tried. */
 const LANES_AT_MOST = 4;
-/** How much of the output a summary repeats if the process of a file ended. */
+/** How much of the output a summary repeats if the process of a lane ended badly. */
 const LAST_LINES = 8;
 const INTERRUPTED = 130;
 
@@ -47,7 +47,7 @@ export async function runInLanes(files: readonly string[], options: LaneOptions)
   const run = new Run(files, options, interrupted.signal);
   const lanes = Array.from({ length: options.lanes }, (_, index) => run.lane(`lane ${index + 1}`));
   const broken = (await Promise.allSettled(lanes)).flatMap((lane) =>
-    lane.status === 'rejected' ? [(lane.reason as Error).message] : [],
+    lane.status === 'rejected' ? [failureOf(lane.reason as Error)] : [],
   );
   remember(run.results);
   const isInterrupted = interrupted.signal.aborted;
@@ -102,7 +102,8 @@ class Run {
       }
       const { how, output } = await lane.close();
       if (output !== '') console.log(output);
-      if (how !== 'code 0' && !this.#signal.aborted) throw new Error(`${name} ended with ${how}`);
+      if (how !== 'code 0' && !this.#signal.aborted)
+        throw new Error(`${name} ended with ${how}`, { cause: lastLinesOf(output) });
     } finally {
       await stop();
     }
@@ -125,6 +126,14 @@ class Run {
   }
 }
 
+function failureOf({ message, cause }: Error): Failure {
+  return { title: message, ...(typeof cause === 'string' ? { reason: cause } : {}) };
+}
+
+function lastLinesOf(output: string): string {
+  return output.split('\n').slice(-LAST_LINES).join('\n');
+}
+
 function brokenOutcome(file: string, how: string, output: string): Outcome {
   return {
     passed: 0,
@@ -134,7 +143,7 @@ function brokenOutcome(file: string, how: string, output: string): Outcome {
     failed: [
       {
         title: `${file} ended its process (${how})`,
-        reason: output.split('\n').slice(-LAST_LINES).join('\n'),
+        reason: lastLinesOf(output),
       },
     ],
   };

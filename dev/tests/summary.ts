@@ -17,10 +17,10 @@ export function printSummary(
     problems,
     notRun,
     elapsedMs,
-  }: { problems: readonly string[]; notRun: readonly string[]; elapsedMs: number },
+  }: { problems: readonly Failure[]; notRun: readonly string[]; elapsedMs: number },
 ): boolean {
   if (results.length > 1) console.log(slowestFiles(results));
-  const failed = [...results.flatMap((result) => result.failed), ...problems.map((title) => ({ title }))];
+  const failed = [...results.flatMap((result) => result.failed), ...problems];
   if (failed.length > 0) console.log(`\nFailed:\n${failed.map(described).join('\n')}`);
   const sum = (member: 'passed' | 'skipped') => results.reduce((total, result) => total + result[member], 0);
   const skipped = sum('skipped');

@@ -59,11 +59,13 @@ type Dependencies = {
   tables: RunTables;
   /** The time after which nothing fails any more. */
   faultsUntil: number;
+  /** Called when a run asks a question. */
+  onQuestion: (id: string) => void;
   report: Report;
 };
 
 /** Checks every change of a run and every response to its callers, and reports violations of guarantees. */
-export function createRunObserver({ clock, tables, faultsUntil, report }: Dependencies) {
+export function createRunObserver({ clock, tables, faultsUntil, onQuestion, report }: Dependencies) {
   const seen = new Map<string, Seen>();
   const accepted = new Set<string>();
   const idOfKey = new Map<string, string>();
@@ -119,7 +121,10 @@ export function createRunObserver({ clock, tables, faultsUntil, report }: Depend
 
   function checkChange({ id }: RunRow, known: Seen, { key, data }: EventRow): void {
     const { from, to } = data as { from: TaskState; to: TaskState };
-    if (data['question'] !== undefined) known.questions += 1;
+    if (data['question'] !== undefined) {
+      known.questions += 1;
+      onQuestion(id);
+    }
     if (!repeated.has(id) && known.questions > 1) report('control', `${id} asks again what was answered`);
     if (!FOLLOWS[from].includes(to)) report('end', `${id} went from ${from} to ${to}`);
     if (!repeated.has(id) && !changedInTemporal.has(id) && from !== known.feedState)

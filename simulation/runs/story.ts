@@ -46,6 +46,8 @@ export type RunStory = {
   historyEvents: number | null;
   /** How each receiver of callbacks begins. */
   receivers: ReceiverMode[];
+  /** Time in milliseconds after which somebody who follows a run answers its question; null: nobody follows it. */
+  answeredAfterMs: number | null;
   steps: RunStep[];
 };
 
@@ -94,6 +96,7 @@ export function createRunStory(seed: number): RunStory {
     workers: random.between(1, 3),
     historyEvents: random.pick([null, 10, 15, 30, 60]),
     receivers,
+    answeredAfterMs: createRandom(`answers ${seed}`).pick([null, 1, 50, 1_000]),
     steps: interrupted(steps, createRandom(`interrupting runs ${seed}`), INTERRUPTIONS, stepOf),
   };
 }

@@ -58,11 +58,14 @@ export async function runRunStory(story: RunStory): Promise<Outcome> {
 }
 
 function createWorld(story: RunStory, clock: Clock, { trace, report, newId }: Journal): World {
-  const { seed, historyEvents, steps } = story;
+  const { seed, historyEvents, answeredAfterMs, steps } = story;
   const tables = createRunTables();
   const faultsUntil = lastFault(steps);
   const slackMs = 2 * STORE_LATENCY_MS * 20 + 2 * NETWORK_MS + 10;
-  const observer = createRunObserver({ clock, tables, faultsUntil, report });
+  const onQuestion = (id: string) => {
+    if (answeredAfterMs !== null) clock.after(answeredAfterMs, null, () => callers.act('continue', id));
+  };
+  const observer = createRunObserver({ clock, tables, faultsUntil, onQuestion, report });
   const callbacks = createCallbackObserver({
     clock,
     tables,
@@ -270,12 +273,15 @@ function createWorld(story: RunStory, clock: Clock, { trace, report, newId }: Jo
       reconciler.wake();
     });
   }
-  /** Callers continue everything that is still paused, as often as it asks. The operator ends all pauses. */
+  /** The operator ends all pauses. Then callers continue everything that is still paused, as often as it asks. */
   const continueAll = (): void => {
-    observer.onLastRequests();
-    for (const { id, completed_at: end, state } of tables.runs.values())
-      if (end === null && state === 'paused') callers.act('continue', id);
-    for (const execution of server.executions.values()) if (execution.pause) server.setPause(execution, null);
+    const paused = [...server.executions.values()].filter(({ pause }) => pause !== null);
+    for (const execution of paused) server.setPause(execution, null);
+    if (paused.length === 0) {
+      observer.onLastRequests();
+      for (const { id, completed_at: end, state } of tables.runs.values())
+        if (end === null && state === 'paused') callers.act('continue', id);
+    }
     reconciler.wake();
     if (!isQuiet()) clock.after(PATIENCE_MS, null, continueAll);
   };
