@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { inCheckout } from '../common/paths.ts';
+import { checkout, inCheckout } from '../common/paths.ts';
 import { inSeconds, type Progress } from '../common/progress.ts';
-import { type Failure, type Outcome, startLaneProcess } from './lane-process.ts';
+import { type Failure, type LaneProcess, type Outcome, startLaneProcess } from './lane-process.ts';
 import { startTestServices } from './services.ts';
 import { type FileResult, printSummary } from './summary.ts';
 
@@ -16,6 +16,8 @@ const UNKNOWN_MS = 5_000;
 const LANES_AT_MOST = 4;
 /** How much of the output a summary repeats if the process of a lane ended badly. */
 const LAST_LINES = 8;
+/** A file that replaces the timers or the clock of its process. Services in the same process need the real ones. */
+const REPLACES_CLOCK = /\bmock\.(timers\.enable\(|method\((globalThis|performance),)/;
 const INTERRUPTED = 130;
 
 export type LaneOptions = {
@@ -37,8 +39,9 @@ export function lanesFor(files: number): number {
 
 /**
  * Runs test files in their order, concurrently in lanes. A lane is a process with its own PostgreSQL and Temporal, so
- * two lanes share nothing. Every file runs once. The output of a file is printed when the file ends, if a test failed
- * or `verbose` is set. A single lane prints immediately. Returns the exit code.
+ * two lanes share nothing. Every file runs once; one that replaces the clock runs in a separate process. The output of a
+ * file is printed when the file ends, if a test failed or `verbose` is set. A single lane prints immediately. Returns
+ * the exit code.
  */
 export async function runInLanes(files: readonly string[], options: LaneOptions): Promise<number> {
   const interrupted = new AbortController();
@@ -90,7 +93,8 @@ class Run {
       let lane = await start();
       for (let file = this.#next(); file !== undefined; file = this.#next()) {
         const began = performance.now();
-        const result = await lane.run(file);
+        const isAlone = replacesClock(file);
+        const result = isAlone ? await runAlone(file, start) : await lane.run(file);
         if ('broken' in result && this.#signal.aborted) {
           this.cutOff.push(file);
           break;
@@ -98,7 +102,7 @@ class Run {
         const outcome: Outcome =
           'broken' in result ? brokenOutcome(file, result.broken, result.output) : result.outcome;
         this.#record({ file, ms: performance.now() - began, ...outcome }, result.output);
-        if ('broken' in result || outcome.isStuck) lane = await start();
+        if (!isAlone && ('broken' in result || outcome.isStuck)) lane = await start();
       }
       const { how, output } = await lane.close();
       if (output !== '') console.log(output);
@@ -124,6 +128,24 @@ class Run {
     console.log(`  ${isGood ? '✓' : '✗'} ${file}  ${inSeconds(ms).trim()}  ${counts}  (${progress})`);
     for (const longWait of result.longWaits) console.log(`    ${longWait}`);
   }
+}
+
+/** Returns whether a file must run in a process of its own, because it replaces the clock of its process. */
+export function replacesClock(file: string): boolean {
+  return REPLACES_CLOCK.test(readFileSync(resolve(checkout, file), 'utf8'));
+}
+
+/** Runs a file in a process of its own, which must leave nothing open. */
+export async function runAlone(
+  file: string,
+  start: () => Promise<LaneProcess>,
+): ReturnType<LaneProcess['run']> {
+  const lane = await start();
+  const result = await lane.run(file);
+  if ('broken' in result) return result;
+  const { how, output } = await lane.close();
+  const printed = [result.output, output].filter((text) => text !== '').join('\n');
+  return how === 'code 0' ? { ...result, output: printed } : { broken: how, output: printed };
 }
 
 function failureOf({ message, cause }: Error): Failure {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Failure, startLaneProcess } from '../../dev/tests/lane-process.ts';
+import { replacesClock, runAlone } from '../../dev/tests/lanes.ts';
 import type { ServicesForTests } from '../../dev/tests/services.ts';
 
 const SHARED = join(import.meta.dirname, '../support/shared.ts');
@@ -24,6 +25,12 @@ const FILES = {
   it('starts it', () => shared());
   it('fails', () => { throw new Error('on purpose'); });`,
   leaking: `import { createServer } from 'node:net';
+  it('listens', () => new Promise((resolve) => createServer().listen(0, resolve)));`,
+  clock: `import { mock } from 'node:test';
+  it('waits', () => mock.timers.enable({ apis: ['setTimeout'] }));`,
+  frozen: `import { createServer } from 'node:net';
+  import { mock } from 'node:test';
+  it('waits', () => void mock.method(performance, 'now', () => 0));
   it('listens', () => new Promise((resolve) => createServer().listen(0, resolve)));`,
   stuck: `import { sharedInLane } from '${SHARED}';
   const shared = sharedInLane(async () => 1, () => new Promise(() => setInterval(() => {}, 1_000)));
@@ -139,6 +146,20 @@ describe('a lane of tests', () => {
     assert.deepEqual([passed, isStuck], [1, true]);
     assert.deepEqual(titlesOf(failed), ['fails', `${file('stuck')} did not close its shared resources`]);
     assert.equal((await one.close()).how, 'code 1');
+  });
+
+  it('runs a file that replaces the clock in a process of its own, which must leave nothing open', async () => {
+    const names = ['mixed', 'clock', 'frozen'] as const;
+    assert.deepEqual(
+      names.map((name) => replacesClock(file(name))),
+      [false, true, true],
+    );
+    const clean = await runAlone(file('clock'), lane);
+    assert.ok('outcome' in clean);
+    assert.deepEqual([clean.outcome.passed, clean.outcome.failed], [1, []]);
+    const leaking = await runAlone(file('frozen'), lane);
+    assert.ok('broken' in leaking);
+    assert.match(leaking.output, /left something open: TCPServerWrap/);
   });
 
   it('closes shared resources after a file with a failed test', async () => {
