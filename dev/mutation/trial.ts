@@ -6,7 +6,7 @@ import type { Candidates } from './candidates.ts';
 import type { Outcome } from './sample-report.ts';
 
 /** The time for all test files of a mutant, and for those of a mutant that none is known to reach. */
-const LIMIT_MS = 150_000;
+const LIMIT_MS = 300_000;
 const UNREACHED_LIMIT_MS = 45_000;
 /** A test file hangs if it takes this much longer than usual. */
 const [HANGS_FACTOR, HANGS_MS] = [4, 40_000];
