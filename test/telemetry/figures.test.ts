@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { readStoredCounts } from '../../src/database/common/metrics.ts';
 import { createRegistry } from '../../src/telemetry/registry.ts';
-import { collectDatabaseMetrics, type DatabaseStatistics } from '../../src/telemetry/collectors.ts';
+import {
+  collectChannelMetrics,
+  collectDatabaseMetrics,
+  collectPoolMetrics,
+  type ChannelStatistics,
+  type DatabaseStatistics,
+} from '../../src/telemetry/collectors.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { freshInstallation } from '../support/installation.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -121,5 +127,45 @@ describe('the collection of database statistics', () => {
     assert.equal(errors.length, 1);
     const later = samplesOf(await registry.text());
     assert.equal(valueOf(later, 'baton_tasks', { state: 'executing' }), 3, 'the next scrape reads again');
+  });
+});
+
+describe('the metrics of a process, at each scrape', () => {
+  it('contain the connections of its database pool by state', async () => {
+    const registry = createRegistry();
+    let busy = 0;
+    collectPoolMetrics(registry, async () => ({ busy: (busy += 1), idle: 3, waiting: 5 }));
+    await registry.text();
+    const samples = samplesOf(await registry.text());
+    const states = ['busy', 'idle', 'waiting'];
+    assert.deepEqual(
+      states.map((state) => valueOf(samples, 'baton_database_connections', { state })),
+      [2, 3, 5],
+    );
+  });
+
+  it('contain the statistics of the live channel', async () => {
+    const registry = createRegistry();
+    let now: ChannelStatistics = {
+      connections: 4,
+      rooms: { workflow: 2, webhook: 1 },
+      events_sent: 10,
+      lag_ms: { p50: null, p95: null, max: null },
+      dropped: {},
+    };
+    collectChannelMetrics(registry, () => now);
+    const lagOf = (text: string) =>
+      ['0.5', '0.95', '1'].map((quantile) =>
+        valueOf(samplesOf(text), 'baton_channel_lag_seconds', { quantile }),
+      );
+    assert.deepEqual(lagOf(await registry.text()), [NaN, NaN, NaN]);
+    now = { ...now, lag_ms: { p50: 5, p95: 250, max: 1_500 }, dropped: { slow_reader: 2 } };
+    const text = await registry.text();
+    const samples = samplesOf(text);
+    assert.deepEqual(lagOf(text), [0.005, 0.25, 1.5]);
+    assert.equal(valueOf(samples, 'baton_channel_connections'), 4);
+    assert.equal(valueOf(samples, 'baton_channel_rooms', { kind: 'workflow' }), 2);
+    assert.equal(valueOf(samples, 'baton_channel_events_sent_total'), 10);
+    assert.equal(valueOf(samples, 'baton_channel_dropped_total', { code: 'slow_reader' }), 2);
   });
 });
