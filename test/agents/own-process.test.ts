@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { NO_ISOLATION } from '../../src/agents/isolation.ts';
+import { NO_ISOLATION, type Isolation } from '../../src/agents/isolation.ts';
 import { LONGEST_LINE, startProgram } from '../../src/agents/own-process.ts';
 
 describe('the standard error of a program', () => {
@@ -29,6 +29,21 @@ describe('the standard error of a program', () => {
         ['last', 4],
       ],
     );
+  });
+});
+
+describe('a program that cannot start', () => {
+  const faultAs = async (isolation: Isolation) => {
+    const program = { command: import.meta.filename, args: [] };
+    const handlers = { onLine: () => {}, onDiagnostic: () => {} };
+    return (await startProgram(program, { PATH: '/bin' }, handlers, isolation).ended).fault;
+  };
+
+  it('is reported with the reason of the system, and its user if it has one', async () => {
+    assert.equal(await faultAs(NO_ISOLATION), 'cannot start (EACCES)');
+    const nobody = { kind: 'user', uid: 65_534, gid: 65_534, home: null } as const;
+    // Only root may start a program as another user.
+    assert.match((await faultAs(nobody)) ?? '', /^cannot start \((EACCES|EPERM)\) as user 65534$/);
   });
 });
 

@@ -182,6 +182,16 @@ describe('deliveries', () => {
       assert.deepEqual((await detail(row.id)).attempts, []);
     });
 
+    it('is still readable after its event was removed', async () => {
+      const hook = await webhook();
+      await publish();
+      const { id, event_id: eventId } = await delivered(hook, is('succeeded'));
+      assert.match((await detail(id)).event_timestamp, /^20/);
+      await sql`delete from events where id = ${eventId}`.execute(queryBuilderOf(world.database));
+      const { event_timestamp, received_at, attempts } = await detail(id);
+      assert.deepEqual([event_timestamp, received_at, attempts.length], [null, null, 1]);
+    });
+
     it('can be searched by word, by prefix and by id', async () => {
       const hook = await webhook();
       const issue = { ...(sampleData('issue.created') as { issue: object }).issue };

@@ -37,6 +37,31 @@ describe('the events that wait to be stored', () => {
     await batcher.close();
   });
 
+  it('are stored at once as soon as they are a hundred, while another group is being stored', async () => {
+    const groups: number[] = [];
+    const stored = Promise.withResolvers<void>();
+    const batcher = createBatcher(
+      {
+        async store(requests): Promise<StoreResult[]> {
+          groups.push(requests.flat().length);
+          await stored.promise;
+          return requests.map(() => ({ accepted: new Set<string>() }));
+        },
+      },
+      undefined,
+      () => 0,
+    );
+    const few = (first: number, count: number) =>
+      batcher.add(Array.from({ length: count }, (_, index) => ({ ...event(first + index), body: 'x' })));
+    const adding = [few(0, 1), few(1, 60), few(61, 39)];
+    assert.deepEqual(groups, [1], 'ninety-nine wait');
+    adding.push(few(100, 1));
+    assert.deepEqual(groups, [1, 100]);
+    stored.resolve();
+    await Promise.all(adding);
+    await batcher.close();
+  });
+
   it('are limited to 128 MiB, and stored events do not count', async () => {
     const stores: PromiseWithResolvers<void>[] = [];
     const batcher = createBatcher({

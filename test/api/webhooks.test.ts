@@ -380,6 +380,11 @@ describe('webhooks', () => {
       await small.send('DELETE', `/api/v1/webhooks/${json.data[0].id}`);
       assert.equal((await send()).status, 201, 'a deleted webhook is not counted');
       assertProblem(await send(), 409, 'conflict');
+      const listener = { forward_to: 'http://localhost:4000/' };
+      const listen = () => small.send('POST', '/api/v1/listeners', { body: listener });
+      assertProblem(await listen(), 409, 'conflict');
+      await small.send('DELETE', `/api/v1/webhooks/${json.data[1].id}`);
+      assert.equal((await listen()).status, 201);
     });
   });
 

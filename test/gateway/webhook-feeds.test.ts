@@ -93,6 +93,32 @@ describe('the changes of watched webhooks', () => {
     feeds.close();
   });
 
+  it('are read one batch at a time, so that an older state cannot overtake a newer one', async () => {
+    const { webhookId, ids } = await prepare();
+    const received: string[] = [];
+    const { feeds, follow, nobodyWaits } = setUp(({ delivery }) => void received.push(delivery?.id ?? ''));
+    const holder = fresh.database.em.fork();
+    await holder.begin();
+    await holder.execute('lock table deliveries in access exclusive mode');
+    const reads = async () =>
+      (
+        await fresh.database.em.fork().execute(
+          `select from pg_locks where relation = 'deliveries'::regclass and not granted
+             and database = (select oid from pg_database where datname = current_database())`,
+        )
+      ).length;
+    follow(webhookId, ids.slice(0, 1));
+    feeds.wake();
+    await eventually('the first batch is being read', async () => (await reads()) === 1);
+    follow(webhookId, ids.slice(1, 2));
+    feeds.wake();
+    for (let count = 0; count < 20; count += 1) assert.equal(await reads(), 1);
+    await holder.rollback();
+    await nobodyWaits();
+    await eventually('both have arrived', () => received.length === 2);
+    assert.deepEqual(received, ids.slice(0, 2));
+  });
+
   it('wait for a viewer that does not receive, and then arrive', async () => {
     const received: string[] = [];
     let isFull = false;

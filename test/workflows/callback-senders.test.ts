@@ -114,6 +114,19 @@ describe('a callback sender', function () {
     assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
   });
 
+  it('leaves a callback to the queue while an attempt of another process may be in flight', async () => {
+    const pending = await findPendingCallback(database, id);
+    assert.ok(pending);
+    const other = Promise.withResolvers<never>();
+    const stuck = { ...sender, attempt: () => other.promise };
+    const first = attempt(stuck)(pending, new AbortController().signal);
+    first.catch(() => {});
+    await eventually('the other process has begun', async () => (await log()).length === 1);
+    assert.equal(await inlineSender().attemptNow(id), false);
+    assert.deepEqual([await log(), receiver.requests.length], [[[1, null, null]], 0]);
+    other.reject(new Error('it died'));
+  });
+
   it('records a success although its database connection broke, and sends once', async () => {
     let unlock: (() => Promise<void>) | undefined;
     receiver.answering((_request, response) => {

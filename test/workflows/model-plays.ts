@@ -66,6 +66,10 @@ const PLAYS: Record<string, (stage: Stage) => Promise<string>> = {
     await runs.control.cancel(id, me);
     return await ended(runs, id);
   },
+  async 'with-models-out-of-time'({ runs, answering }) {
+    answering(() => ({ trouble: 'hang' }));
+    return await ended(runs, await runs.submit({ taskType: 'bug' }));
+  },
   async 'with-models-long'({ runs, answering }) {
     answering((asked) => (turnOf(asked) < 14 ? report(`call ${turnOf(asked)}`) : { text: 'Done.' }));
     return await ended(runs, await runs.submit({ taskType: 'bug' }));
