@@ -3,6 +3,7 @@ import { testsCalling, type TestReach } from '../tests/reach.ts';
 
 /** Code that runs in threads of Temporal's workers, where calls are not counted. */
 const IN_THREADS = /^src\/workflows\//;
+const TESTS_OF_WORKFLOWS = /^test\/(?:agents|workflows)\//;
 
 const WORD_LENGTH = 4;
 
@@ -11,7 +12,8 @@ export type Candidates = { tests: { test: string; ms: number }[]; isReached: boo
 
 /**
  * Returns the test files that may notice a mutant: those that call its function. If none is known, for example because
- * the code runs in a process that a test starts, it returns those that depend on the file by imports.
+ * the code runs in a process that a test starts, it returns those that depend on the file by imports; for workflows also all
+ * tests of workflows and agents.
  * @param files every file of the repository by its path, with its text
  */
 export function candidatesFor(
@@ -25,8 +27,10 @@ export function candidatesFor(
   const isInThreads = IN_THREADS.test(file);
   if (calling.length > 0 && !isInThreads) return { tests: inOrder(file, calling), isReached: true };
   const affected = new Set(affectedTests([file], files));
-  const importing = usable.filter(({ test }) => affected.has(test));
   // A bundle of workflows names its entries only in part.
+  const importing = usable.filter(
+    ({ test }) => affected.has(test) || (isInThreads && TESTS_OF_WORKFLOWS.test(test)),
+  );
   return { tests: inOrder(file, importing.length > 0 ? importing : usable), isReached: isInThreads };
 }
 

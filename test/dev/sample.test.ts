@@ -140,21 +140,22 @@ describe('the test files for a mutant', () => {
 });
 
 describe('the test files for a mutant of a workflow', () => {
-  it('are those that import it, because calls in threads are not counted, or all', () => {
+  it('are those of workflows and agents, and others that import it: calls in threads are not counted', () => {
     const file = 'src/workflows/steps.ts';
-    const reaches = [reachOf('test/api/a.test.ts', []), reachOf('test/workflows/b.test.ts', [])];
-    const testsIn = (text: string) => {
-      const files = new Map([
-        [file, TEXT],
-        ['test/workflows/b.test.ts', text],
-        ['test/api/a.test.ts', ''],
-      ]);
-      const { tests, isReached } = candidatesFor({ file, at: 0 }, reaches, files);
-      assert.ok(isReached);
-      return tests.map(({ test }) => test);
-    };
-    assert.deepEqual(testsIn("import '../../src/workflows/steps.ts';"), ['test/workflows/b.test.ts']);
-    assert.deepEqual(testsIn(''), ['test/workflows/b.test.ts', 'test/api/a.test.ts']);
+    const reaches = ['api/a', 'api/c', 'workflows/b', 'agents/d'].map((name) =>
+      reachOf(`test/${name}.test.ts`, []),
+    );
+    const files = new Map([
+      [file, TEXT],
+      ['test/api/a.test.ts', "import '../../src/workflows/steps.ts';"],
+      ...reaches.slice(1).map(({ test }) => [test, ''] as const),
+    ]);
+    const { tests, isReached } = candidatesFor({ file, at: 0 }, reaches, files);
+    assert.deepEqual(
+      tests.map(({ test }) => test),
+      ['test/workflows/b.test.ts', 'test/api/a.test.ts', 'test/agents/d.test.ts'],
+    );
+    assert.ok(isReached);
   });
 });
 
