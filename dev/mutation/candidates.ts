@@ -12,8 +12,8 @@ export type Candidates = { tests: { test: string; ms: number }[]; isReached: boo
 
 /**
  * Returns the test files that may notice a mutant: those that call its function. If none is known, for example because
- * the code runs in a process that a test starts, it returns those that depend on the file by imports; for workflows also all
- * tests of workflows and agents.
+ * the code runs in a process that a test starts, it returns those that depend on the file by imports; for workflows
+ * also all tests of workflows and agents.
  * @param files every file of the repository by its path, with its text
  */
 export function candidatesFor(

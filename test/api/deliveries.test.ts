@@ -187,7 +187,10 @@ describe('deliveries', () => {
       await publish();
       const { id, event_id: eventId } = await delivered(hook, is('succeeded'));
       assert.match((await detail(id)).event_timestamp, /^20/);
-      await sql`delete from events where id = ${eventId}`.execute(queryBuilderOf(world.database));
+      await sql`
+        with removed as (delete from events where id = ${eventId} returning group_id)
+        delete from event_groups where id in (select group_id from removed)
+      `.execute(queryBuilderOf(world.database));
       const { event_timestamp, received_at, attempts } = await detail(id);
       assert.deepEqual([event_timestamp, received_at, attempts.length], [null, null, 1]);
     });

@@ -103,7 +103,7 @@ describe('the changes of watched webhooks', () => {
     const reads = async () =>
       (
         await fresh.database.em.fork().execute(
-          `select from pg_locks where relation = 'deliveries'::regclass and not granted
+          `select from pg_locks where relation = 'deliveries'::regclass and not granted and mode = 'AccessShareLock'
              and database = (select oid from pg_database where datname = current_database())`,
         )
       ).length;
