@@ -16,7 +16,7 @@ import { sizeOfFolder, usageOf } from './usage.ts';
  * `npm run walk [-- REPOSITORY] [--json]`: does what a new user does first. Clones a repository (default: the HEAD of this
  * checkout) into an empty folder, with empty caches. Follows its README up to the first callback with a valid signature, and
  * prints how long each step took, what it has installed, what the idle service uses, and how long a second start takes. The
- * reference is a bare `npm ci` of the same packages. `--json` prints only the figures.
+ * reference is a bare `npm ci` of the same packages. `--json` prints the figures, and the steps to standard error.
  */
 
 /** The first heading and the last note of the part of the README that is followed. */
@@ -175,7 +175,8 @@ function showStep(title: string, ms: number): void {
 }
 
 function show(line: string): void {
-  if (!values.json) console.log(line);
+  if (values.json) console.error(line);
+  else console.log(line);
 }
 
 function formatFigures(figures: Figures): string {
