@@ -25,6 +25,8 @@ const TO = 'other terminal prints: signature verified';
 /** Connections and caches that the first task needed are released after a while. */
 const SETTLE_MS = 15_000;
 const IDLE_MS = 20_000;
+/** The steps of a start that download something. */
+const DOWNLOADING = ['dependencies', 'Temporal'];
 /** The files that `npm ci` needs. */
 const MANIFESTS = ['package.json', 'package-lock.json', '.npmrc', 'web/package.json', 'dev/package.json'];
 const NODE_MANIFEST = 'dev/node/package.json';
@@ -32,6 +34,8 @@ const NODE_MANIFEST = 'dev/node/package.json';
 /** Seconds, megabytes, files, and percents of one core. Null where it could not be measured. */
 type Figures = {
   banner_s: number;
+  /** The time of the steps before the banner that download something: the registries decide it. */
+  downloads_s: number;
   callback_s: number;
   second_start_s: number;
   npm_ci_s: number;
@@ -65,13 +69,17 @@ async function walk(repository: string): Promise<Figures> {
   await promisify(execFile)('git', ['clone', '--quiet', repository, clone]);
   showStep('git clone', performance.now() - began);
   const page = firstTask(join(clone, 'README.md'));
-  const [banner, idle] = [{ at: 0 }, { mb: null as number | null, core: null as number | null }];
+  const [banner, idle] = [
+    { at: 0, downloads: 0 },
+    { mb: null as number | null, core: null as number | null },
+  ];
   let callback = 0;
   await follow(page, clone, {
     onDone(step, ms, output) {
       showStep(titleOf(step), ms);
       if (isStart(step)) {
         banner.at = secondsSince();
+        banner.downloads = secondsOf(output, DOWNLOADING);
         for (const line of output.match(/^ *✓.*$/gm) ?? []) show(`    ${line}`);
       }
     },
@@ -88,6 +96,7 @@ async function walk(repository: string): Promise<Figures> {
   const { bytes, files } = sizeOfFolder(join(clone, 'node_modules'));
   return {
     banner_s: banner.at,
+    downloads_s: banner.downloads,
     callback_s: callback,
     second_start_s: second,
     npm_ci_s: await bareInstallation(clone),
@@ -153,6 +162,12 @@ function onlyStart({ path, parts }: Page): Page {
   return { path, parts: parts.filter((part) => stepsOf({ path, parts: [part] }).some(isStart)) };
 }
 
+/** Returns the total of steps that a start has printed, such as `✓ Temporal  1.6 s`. */
+function secondsOf(output: string, names: readonly string[]): number {
+  const printed = [...output.matchAll(/^ *✓ (.+?) +([\d.]+) s\b/gm)];
+  return printed.reduce((sum, [, name = '', s]) => sum + (names.includes(name) ? Number(s) : 0), 0);
+}
+
 function isStart(step: Step): boolean {
   return step.kind === 'skipped' && step.reason === STARTS;
 }
@@ -180,7 +195,7 @@ function show(line: string): void {
 }
 
 function formatFigures(figures: Figures): string {
-  const { banner_s, callback_s, second_start_s, npm_ci_s } = figures;
+  const { banner_s, downloads_s, callback_s, second_start_s, npm_ci_s } = figures;
   const timeRow = (title: string, seconds: number) =>
     `  ${title.padEnd(48)} ${seconds.toFixed(1).padStart(7)} s  ${(seconds / npm_ci_s).toFixed(2)} × npm ci`;
   const rowOf = (title: string, value: number | null, unit: string) =>
@@ -188,6 +203,7 @@ function formatFigures(figures: Figures): string {
   return [
     '',
     timeRow('from clone to the banner', banner_s),
+    timeRow('of which steps that download', downloads_s),
     timeRow('from clone to the first callback verified', callback_s),
     timeRow('second start', second_start_s),
     timeRow('npm ci of the same packages alone', npm_ci_s),
