@@ -4,6 +4,7 @@ import type { StoreResult } from '../../src/api/events/group-store.ts';
 import { Problem } from '../../src/api/http/problem.ts';
 import type { NewEvent } from '../../src/database/webhooks/events.ts';
 
+const ACCEPTED: StoreResult = { accepted: new Set() };
 const BODY = 'x'.repeat(1_048_576);
 
 /** Returns an event of one MiB. All share one text. */
@@ -20,7 +21,7 @@ describe('the events that wait to be stored', () => {
         const stored = Promise.withResolvers<void>();
         groups.push({ sizes: requests.flat().map(({ body }) => body.length), stored });
         await stored.promise;
-        return requests.map(() => ({ accepted: new Set<string>() }));
+        return requests.map(() => ACCEPTED);
       },
     });
     const sizes = [1, 1_048_576, 200_000, 300_000, 300_000, 1_000_000];
@@ -45,7 +46,7 @@ describe('the events that wait to be stored', () => {
         async store(requests): Promise<StoreResult[]> {
           groups.push(requests.flat().length);
           await stored.promise;
-          return requests.map(() => ({ accepted: new Set<string>() }));
+          return requests.map(() => ACCEPTED);
         },
       },
       undefined,
@@ -69,7 +70,7 @@ describe('the events that wait to be stored', () => {
         const stored = Promise.withResolvers<void>();
         stores.push(stored);
         await stored.promise;
-        return requests.map(() => ({ accepted: new Set<string>() }));
+        return requests.map(() => ACCEPTED);
       },
     });
     // Two groups are being stored, and 128 events wait.

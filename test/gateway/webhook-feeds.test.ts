@@ -8,6 +8,7 @@ import { createWebhookFeeds } from '../../src/gateway/webhook-feeds.ts';
 import { WebhookViewer } from '../../src/gateway/webhook-viewers.ts';
 import { eventually } from '../support/eventually.ts';
 import { useInstallation } from '../support/installation.ts';
+import { inTransaction } from '../support/locked.ts';
 
 /** The viewers lack more deliveries than one batch has. */
 const WEBHOOKS = 3;
@@ -97,9 +98,6 @@ describe('the changes of watched webhooks', () => {
     const { webhookId, ids } = await prepare();
     const received: string[] = [];
     const { feeds, follow, nobodyWaits } = setUp(({ delivery }) => void received.push(delivery?.id ?? ''));
-    const holder = fresh.database.em.fork();
-    await holder.begin();
-    await holder.execute('lock table deliveries in access exclusive mode');
     const reads = async () =>
       (
         await fresh.database.em.fork().execute(
@@ -107,13 +105,14 @@ describe('the changes of watched webhooks', () => {
              and database = (select oid from pg_database where datname = current_database())`,
         )
       ).length;
-    follow(webhookId, ids.slice(0, 1));
-    feeds.wake();
-    await eventually('the first batch is being read', async () => (await reads()) === 1);
-    follow(webhookId, ids.slice(1, 2));
-    feeds.wake();
-    for (let count = 0; count < 20; count += 1) assert.equal(await reads(), 1);
-    await holder.rollback();
+    await inTransaction(fresh.database, [['lock table deliveries in access exclusive mode']], async () => {
+      follow(webhookId, ids.slice(0, 1));
+      feeds.wake();
+      await eventually('the first batch is being read', async () => (await reads()) === 1);
+      follow(webhookId, ids.slice(1, 2));
+      feeds.wake();
+      for (let count = 0; count < 20; count += 1) assert.equal(await reads(), 1);
+    });
     await nobodyWaits();
     await eventually('both have arrived', () => received.length === 2);
     assert.deepEqual(received, ids.slice(0, 2));

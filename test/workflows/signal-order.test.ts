@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { eventually } from '../support/eventually.ts';
-import { whileLocked } from '../support/locked-run.ts';
+import { whileRunLocked } from '../support/locked-run.ts';
 import { useRuns } from '../support/runs.ts';
 
 describe('a run that gets signals after it was cancelled in the Temporal Web UI', function () {
@@ -11,7 +11,7 @@ describe('a run that gets signals after it was cancelled in the Temporal Web UI'
     const id = await runs.submit({ rehearsal: { steps: 1, step_ms: 600_000 } });
     await runs.reaches(id, 'executing');
     const handle = runs.client.workflow.getHandle(id);
-    await whileLocked(runs, id, async () => {
+    await whileRunLocked(runs, id, async () => {
       await handle.cancel();
       await wait(200);
       // The worker learns of it after some seconds, while the end is still being written.

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { DefaultLogger, Worker } from '@temporalio/worker';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { eventually } from '../support/eventually.ts';
-import { whileLocked } from '../support/locked-run.ts';
+import { whileRunLocked } from '../support/locked-run.ts';
 import { submitLong } from '../support/long-runs.ts';
 import { useRuns } from '../support/runs.ts';
 
@@ -26,7 +26,7 @@ describe('a run whose history becomes long during a slow write', function () {
       await eventually('the signal is handled', async () => (await length()) >= before + 4);
     }
     const { runId } = await handle.describe();
-    await whileLocked(runs, id, async () => {
+    await whileRunLocked(runs, id, async () => {
       // The first step ends, and the write that follows lasts for several workflow tasks.
       await eventually('the history is long', async () => (await length()) >= LIMIT);
       await wait(500);
