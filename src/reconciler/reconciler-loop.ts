@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { Client as PostgresClient } from 'pg';
+import { hasOpenRuns } from '../database/tasks/task-runs.ts';
 import { createDeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { deleteOldRequests, deleteAbandonedListeners } from './abandoned-listeners.ts';
 import {
@@ -56,13 +57,20 @@ type PartDependencies = ReconcilerDependencies &
   Pick<DeliveryDependencies, 'store'> & { positions: OverduePositions };
 type Part = (dependencies: PartDependencies) => Promise<void>;
 
-/** The parts of each turn. */
-const PARTS: readonly Part[] = [
+/**
+ * The parts of each turn that concern open runs. Without open runs they are skipped: they ask Temporal for two lists each
+ * second, more than everything else that an idle installation computes.
+ */
+const OPEN_RUN_PARTS: readonly Part[] = [
   recordPauses,
   signalPauses,
   repairPauses,
   recordEnds,
   startUnstartedRuns,
+];
+
+/** The other parts of each turn. */
+const PARTS: readonly Part[] = [
   startUnstartedGroups,
   startUnstartedRetries,
   startPushes,
@@ -111,7 +119,10 @@ export function startReconciler(given: ReconcilerDependencies): Reconciler {
     lock ??= await takeLock();
     if (lock === null) return;
     if (performance.now() - sweptAt >= sweepEveryMs) sweeping ??= sweepApart();
-    const outcome = await doParts(PARTS, withOneList(dependencies));
+    // If the database cannot be read, the parts report it.
+    const isAnyOpen = await hasOpenRuns(dependencies.database).catch(() => true);
+    const parts = isAnyOpen ? [...OPEN_RUN_PARTS, ...PARTS] : PARTS;
+    const outcome = await doParts(parts, withOneList(dependencies));
     if (outcome === 'stopped') return;
     dependencies.onTurn?.(hasSweepFailed ? 'failed' : outcome);
     hasSweepFailed = false;

@@ -29,6 +29,7 @@ import { TASK_RUN_WORKFLOW, taskQueues } from '../../src/temporal/task-messages.
 import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useOwnDeliveries } from '../support/deliveries.ts';
+import { quietRun } from '../gateway/quiet-runs.ts';
 import { eventually } from '../support/eventually.ts';
 
 const MINUTE_MS = 60_000;
@@ -99,10 +100,14 @@ describe('the reconciler', () => {
     return row;
   };
 
-  // Unfinished groups of a test must not reach the next one.
-  afterEach(() => query('update event_groups set started_at = now(), done_at = now() where done_at is null'));
+  // Unfinished groups and runs of a test must not reach the next one.
+  afterEach(async () => {
+    await query('update event_groups set started_at = now(), done_at = now() where done_at is null');
+    await query('delete from task_runs');
+  });
 
   it('continues after a failed row and after a failed part, and logs each failure once per turn', async () => {
+    await quietRun(world.database, world.installation); // without an open run, Temporal is not asked for lists
     const failing = await publish();
     const next = await publish();
     const listener = await world.webhook({ url: receiver.url });
@@ -170,6 +175,39 @@ describe('the reconciler', () => {
       await reconciler.stop();
     }
     assert.deepEqual(failed(), new Set(parts));
+  });
+
+  it('asks Temporal for lists only while a run is open', async () => {
+    const { client, configuration, control } = world;
+    const { taskQueue, databaseUrl } = configuration;
+    const asked: string[] = [];
+    let turns = 0;
+    const list = (name: string) => async () => {
+      asked.push(name);
+      return [];
+    };
+    const reconciler = startReconciler({
+      ...dependencies(0),
+      databaseUrl,
+      deliveryControl: control,
+      engine: {
+        ...engineOf(),
+        pausedRuns: list('paused'),
+        runsClosedFromOutside: list('closed'),
+        openRuns: list('open'),
+      },
+      control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
+      runsKeptDays: 180,
+      onTurn: () => void (turns += 1),
+    });
+    try {
+      await eventually('two turns', () => turns >= 2);
+      assert.deepEqual(asked, ['open'], 'the sweep finds workflows of ended runs');
+      await quietRun(world.database, world.installation);
+      await eventually('both lists are read', () => asked.includes('paused') && asked.includes('closed'));
+    } finally {
+      await reconciler.stop();
+    }
   });
 
   it('is one for each database, until the connection that holds the lock breaks', async () => {
@@ -246,6 +284,7 @@ describe('the reconciler', () => {
   it('stops although Temporal never responds', async () => {
     const { client, configuration, control } = world;
     const { taskQueue, databaseUrl } = configuration;
+    await quietRun(world.database, world.installation);
     const asked = Promise.withResolvers<void>();
     const reconciler = startReconciler({
       ...dependencies(10_000),

@@ -264,6 +264,14 @@ export async function listOpenRuns(
   return rows.map(({ id }) => id);
 }
 
+/** Returns whether any run has not ended. */
+export async function hasOpenRuns(database: Database): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from task_runs where completed_at is null) as found
+  `.execute(queryBuilderOf(database));
+  return rows[0]?.found ?? false;
+}
+
 /** Returns those of the given ids whose run has not ended. */
 export async function findOpenRuns(database: Database, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
