@@ -3,7 +3,7 @@ import { Agent } from 'undici';
 import { sampleData } from '../src/domain/webhooks/event-samples.ts';
 import { services } from '../test/support/services.ts';
 import { connectTemporal, installRuntime } from '../src/runtime/temporal.ts';
-import { measureBarePosts, measureBareWorkflows } from './support/bare-deliveries.ts';
+import { measureBarePosts, measureBareStarts, measureBareWorkflows } from './support/bare-deliveries.ts';
 import { prepareBaton } from './support/baton.ts';
 import { costTables, measureCosts } from './support/costs.ts';
 import { runConcurrently, type Summary } from './support/measure.ts';
@@ -80,6 +80,7 @@ type Metrics = {
   wideEvents: number;
   hanging: number;
   rest: Latency;
+  bareStarts: Summary;
   one: Burst;
   wideRate: number;
   alone: Latency;
@@ -102,6 +103,7 @@ function createTimesTable(metrics: Metrics): MetricTable {
     rows: [
       row('20 events a second: publish → arrival', way(metrics.rest.arrival)),
       row('20 events a second: the answer', way(metrics.rest.answer)),
+      row('20 bare eager workflows a second: the start', way(metrics.bareStarts)),
       row(`${metrics.events} events, one webhook: accepted`, rate(metrics.one.acceptedPerSecond)),
       row(
         `${metrics.events} events, one webhook: delivered`,
@@ -118,6 +120,7 @@ function createTimesTable(metrics: Metrics): MetricTable {
 
 function createRatios({
   rest,
+  bareStarts,
   one,
   wideRate,
   alone,
@@ -141,6 +144,9 @@ function createRatios({
     ratio("a neighbour's p95 ÷ alone", beside.arrival.p95 / alone.arrival.p95, { wanted: { at_most: 1.5 } }),
     ratio('at rest, p50', rest.arrival.p50, { ...ms, wanted: { at_most: 20 } }),
     ratio('at rest, p95', rest.arrival.p95, { ...ms, wanted: { at_most: 35 } }),
+    ratio('at rest, the answer ÷ bare eager start, p50', rest.answer.p50 / bareStarts.p50),
+    ratio('at rest, arrival ÷ bare eager start, p50', rest.arrival.p50 / bareStarts.p50),
+    ratio('at rest, arrival ÷ bare eager start, p95', rest.arrival.p95 / bareStarts.p95),
     ratio('CPU of an event, one webhook', cpuPerEvent, { unit: 'µs', digits: 0 }),
     ratio(`CPU of a delivery, ${WEBHOOK_COUNT} webhooks`, cpuPerDelivery, { unit: 'µs', digits: 0 }),
     ratio('memory of all processes', total(memory), { unit: 'MB', digits: 0, wanted: { at_most: 700 } }),
@@ -175,6 +181,7 @@ await runBench(
 
     log('at rest: 20 events a second');
     const rest = await measureWarmedUp(setup, slowEvents);
+    const bareStarts = await measureBareStarts(temporal, slowEvents);
     log(`${events} events by ${PUBLISHERS} publishers, one webhook`);
     const webhook = await client.createWebhook('/one');
     let one = {} as Burst;
@@ -210,6 +217,7 @@ await runBench(
       wideEvents,
       hanging,
       rest,
+      bareStarts,
       one,
       wideRate,
       alone,

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 
 /** p50, p95, p99 and the mean of samples, in the samples' unit. */
 export type Summary = { p50: number; p95: number; p99: number; mean: number };
@@ -29,6 +30,20 @@ export async function runConcurrently(
     while (next < count) await work(next++);
   };
   await Promise.all(Array.from({ length: width }, one));
+}
+
+/** The interval of {@link runSteadily}, in milliseconds: 20 a second. */
+const INTERVAL_MS = 50;
+
+/** Starts `work` 20 times a second, however long it takes. Returns the results. */
+export async function runSteadily<Result>(count: number, work: () => Promise<Result>): Promise<Result[]> {
+  const under: Promise<Result>[] = [];
+  const begun = performance.now();
+  for (let number = 0; number < count; number += 1) {
+    under.push(work());
+    await wait(Math.max(0, begun + (number + 1) * INTERVAL_MS - performance.now()));
+  }
+  return await Promise.all(under);
 }
 
 /**

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { request, type Agent } from 'undici';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
-import { runConcurrently, summarize, measureMs, type Summary } from './measure.ts';
+import { runConcurrently, runSteadily, summarize, measureMs, type Summary } from './measure.ts';
 import type { ReceivedEvent } from './webhook-receiver.ts';
 
 export type Published = { id: string; at: number; responseMs: number };
@@ -96,9 +96,6 @@ export function deliveryTimes(published: readonly Published[], arrivals: readonl
 /** Times of events that are published at a steady rate: until their arrival, and until the response. */
 export type Latency = { arrival: Summary; answer: Summary };
 
-/** The interval of {@link publishSteadily}, in milliseconds: 20 events a second. */
-const INTERVAL_MS = 50;
-
 /** Publishes events one by one at 20 a second, however long the responses take. */
 export async function publishSteadily(
   client: EventClient,
@@ -106,13 +103,7 @@ export async function publishSteadily(
   { count, path, event }: { count: number; path: string; event: 'issue.created' | 'user.joined' },
 ): Promise<Latency> {
   const content = JSON.stringify(sampleData(event));
-  const under: Promise<Published>[] = [];
-  const begun = performance.now();
-  for (let number = 0; number < count; number += 1) {
-    under.push(client.publish(event, content));
-    await wait(Math.max(0, begun + (number + 1) * INTERVAL_MS - performance.now()));
-  }
-  const published = await Promise.all(under);
+  const published = await runSteadily(count, () => client.publish(event, content));
   const arrivals = await receiver.waitForRequests(count, path);
   return {
     arrival: deliveryTimes(published, arrivals),
