@@ -5,13 +5,18 @@ import { NIL } from './ids.ts';
 export const BATCH_ROWS = 200;
 
 /**
- * Makes one part of a large change, and then waits as long as it took. So a large change takes at most half of what the
- * database can write, and statements of others do not wait for it.
+ * How long a large change rests after each part, in durations of this part. With a request that waits for the change, it
+ * takes at most half of what the database can write, in the background a quarter. The rest is for the statements of others.
  */
-export async function makePart<T>(change: () => Promise<T>): Promise<T> {
+export const REST = { whileRequestWaits: 1, inBackground: 3 } as const;
+
+export type Rest = (typeof REST)[keyof typeof REST];
+
+/** Makes one part of a large change, and then rests. */
+export async function makePart<T>(change: () => Promise<T>, rest: Rest): Promise<T> {
   const begun = performance.now();
   const result = await change();
-  await sleep(performance.now() - begun);
+  await sleep(rest * (performance.now() - begun));
   return result;
 }
 
@@ -19,10 +24,13 @@ export async function makePart<T>(change: () => Promise<T>): Promise<T> {
  * Changes rows in parts, in the order of their ids. `change` changes the next rows after an id and returns the last id; null
  * if there are none.
  */
-export async function changeInBatches(change: (after: string) => Promise<string | null>): Promise<void> {
+export async function changeInBatches(
+  change: (after: string) => Promise<string | null>,
+  rest: Rest,
+): Promise<void> {
   let after: string | null = NIL;
   while (after !== null) {
     const from: string = after;
-    after = await makePart(() => change(from));
+    after = await makePart(() => change(from), rest);
   }
 }

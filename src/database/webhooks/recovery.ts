@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { chunksOf } from '../../domain/common/chunks.ts';
-import { BATCH_ROWS, changeInBatches, makePart } from '../common/batches.ts';
+import { BATCH_ROWS, changeInBatches, makePart, REST } from '../common/batches.ts';
 import { NIL } from '../common/ids.ts';
 import { retryOnDeadlock } from '../common/outage.ts';
 import { recordAudit } from '../people/audit.ts';
@@ -104,11 +104,14 @@ export async function recoverDeliveries(
   for (const status of statuses) {
     const which = (after: string) =>
       sql`d.status = ${status} and d.created_at >= ${since.toISOString()}::timestamptz and d.id > ${after}::uuid`;
-    await changeInBatches((after) => restartSchedules(database, recovery, which(after)));
+    await changeInBatches(
+      (after) => restartSchedules(database, recovery, which(after)),
+      REST.whileRequestWaits,
+    );
   }
   for await (const ids of chunksOf(skipped, BATCH_ROWS)) {
     const which = sql`d.status = 'skipped' and d.id = any(${ids}::uuid[])`;
-    await makePart(() => restartSchedules(database, recovery, which));
+    await makePart(() => restartSchedules(database, recovery, which), REST.whileRequestWaits);
   }
   return count;
 }

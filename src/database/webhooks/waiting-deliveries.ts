@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { BATCH_ROWS, changeInBatches } from '../common/batches.ts';
+import { BATCH_ROWS, changeInBatches, REST, type Rest } from '../common/batches.ts';
 import { retryOnDeadlock } from '../common/outage.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
@@ -14,11 +14,15 @@ import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
  * Holds the waiting deliveries of a disabled webhook, or cancels those of a deleted one, in batches. Does nothing if it
  * is neither, and stops when it is enabled again. Skips rows that a transaction has locked. Can be repeated.
  */
-export async function holdOrCancelWaiting(database: Database, webhookId: string): Promise<void> {
+export async function holdOrCancelWaiting(
+  database: Database,
+  webhookId: string,
+  rest: Rest = REST.inBackground,
+): Promise<void> {
   for (const status of ['pending', 'retrying', 'held'] as const) {
-    await changeInBatches((after) =>
-      retryOnDeadlock(() => holdOrCancelBatch(database, webhookId, { status, after })),
-    );
+    const change = (after: string) =>
+      retryOnDeadlock(() => holdOrCancelBatch(database, webhookId, { status, after }));
+    await changeInBatches(change, rest);
   }
 }
 

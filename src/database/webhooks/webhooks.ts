@@ -7,6 +7,7 @@ import { Webhook } from './entities.ts';
 import { notifyListenerOfEnd } from './listeners.ts';
 import { lockByName } from '../common/lock.ts';
 import { retryOnDeadlock } from '../common/outage.ts';
+import { REST } from '../common/batches.ts';
 import { holdOrCancelWaiting } from './waiting-deliveries.ts';
 import { notifyWebhookChanged } from './watched-webhooks.ts';
 
@@ -165,7 +166,7 @@ export async function deleteWebhook(
   });
   if (!deleted) return false;
   // The webhook is deleted. The reconciler cancels what is left after an error.
-  await holdOrCancelWaiting(database, which.id).catch(() => {});
+  await holdOrCancelWaiting(database, which.id, REST.whileRequestWaits).catch(() => {});
   return true;
 }
 
