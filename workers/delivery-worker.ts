@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { EngineTime } from '../src/activities/deliveries/attempts.ts';
+import { startNotifications } from '../src/database/common/notifications.ts';
 import { readProcessConfiguration, type WorkerConfiguration } from '../src/runtime/process-configuration.ts';
 import { openDeliveries } from '../src/runtime/delivery-activities.ts';
 import { openEngine, openFoundation, openSealing } from '../src/runtime/foundation.ts';
@@ -36,7 +37,10 @@ export async function startDeliveryWorker(
   const engine = given ?? (await openEngine(opening, foundation));
   const { client } = engine;
   const engineTime = given?.time ?? (async () => Date.now());
-  const deliveries = await openDeliveries(opening, foundation, { client, sealing, engineTime });
+  const notifications = await startNotifications(configuration.databaseUrl, log, ['relayAnswers']);
+  opening.defer(() => notifications.close());
+  const connections = { client, sealing, engineTime, notifications };
+  const deliveries = openDeliveries(opening, foundation, connections);
   const maintenance = await openMaintenance(opening, foundation);
   const workers = openWorkers(opening, foundation, engine);
   const worker = await workers.start('deliveries', {

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
+import { countCalls } from '../runtime/count-calls.ts';
+import { openDeliveries } from '../runtime/delivery-activities.ts';
 import { openCallbacks } from '../runtime/callbacks.ts';
 import { openEngine, openFoundation, openSealing } from '../runtime/foundation.ts';
 import { readinessOfWorkers } from '../runtime/observation.ts';
@@ -74,6 +76,7 @@ export async function bootstrap(
   answerRefusedRequests(listening.server, headers);
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const clock = () => new Date();
+  const engineTime = async () => Date.now();
   const foundation = await openFoundation(opening, {
     configuration,
     log,
@@ -91,7 +94,13 @@ export async function bootstrap(
   opening.defer(() => notifications.close());
   const callbacks = openCallbacks(opening, foundation, sealing);
   const workers = openWorkers(opening, foundation, engine);
-  const worker = await startRunWorker(workers, foundation, { catalogue, ...callbacks });
+  const dispatches = eagerStart
+    ? countCalls(
+        openDeliveries(opening, foundation, { client, sealing, engineTime, notifications }).dispatchGroup,
+      )
+    : null;
+  const dispatchGroup = dispatches?.call;
+  const worker = await startRunWorker(workers, foundation, { catalogue, ...callbacks, dispatchGroup });
   const control = createTaskControl({ client, taskQueue, eagerStart, searchable });
   const deliveryControl = createDeliveryControl({ client, taskQueue });
   const inTrace = telemetry.tracing?.within;
@@ -99,6 +108,7 @@ export async function bootstrap(
   const groupStarter = createGroupStarter({
     store: createDeliveryStore(database),
     control: deliveryControl,
+    ownDispatches: dispatches && dispatches.inProgress,
     inTrace,
     log,
   });

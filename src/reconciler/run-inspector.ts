@@ -94,7 +94,7 @@ export function createRunInspector({
       const period = `StartTime between '${from.toISOString()}' and '${until.toISOString()}'`;
       const { count } = await within(() =>
         client.workflow.count(
-          `WorkflowType = '${DISPATCH_EVENTS_WORKFLOW}' and TaskQueue = '${queues.deliveries}' and CloseTime is null and ${period}`,
+          `WorkflowType = '${DISPATCH_EVENTS_WORKFLOW}' and TaskQueue in ('${queues.deliveries}', '${queues.runs}') and CloseTime is null and ${period}`,
         ),
       );
       return count > 0;

@@ -4,7 +4,7 @@ import type { EngineTime } from '../activities/deliveries/attempts.ts';
 import { createAttemptLimiter } from '../activities/deliveries/attempt-limiter.ts';
 import { createDeliveryActivities } from '../activities/deliveries/delivery-activities.ts';
 import { createRelay } from '../activities/deliveries/relay.ts';
-import { startNotifications } from '../database/common/notifications.ts';
+import type { Notifications } from '../database/common/notifications.ts';
 import { createDeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { OutboundFailure } from '../outbound/failure.ts';
 import { SealError, webhookSecretContext, type Sealing } from '../security/sealing.ts';
@@ -18,19 +18,25 @@ import { outgoingTraces } from './tracing.ts';
 /** Share of the concurrent attempts that one workspace may use. */
 const WORKSPACE_SHARE = 0.4;
 
+/** The connections of webhook deliveries. `notifications`: of the channel `relayAnswers`. */
+type DeliveryConnections = {
+  client: Client;
+  sealing: Sealing;
+  engineTime: EngineTime;
+  notifications: Notifications;
+};
+
 /**
  * Opens the dependencies of webhook deliveries and returns the activities that use them. Closing waits briefly for attempts in
  * progress.
- * @throws if the certificates or the proxy of the configuration cannot be read, or PostgreSQL is unreachable
+ * @throws if the certificates or the proxy of the configuration cannot be read
  */
-export async function openDeliveries(
+export function openDeliveries(
   closing: AsyncDisposableStack,
   { configuration, database, telemetry, log }: Foundation,
-  { client, sealing, engineTime }: { client: Client; sealing: Sealing; engineTime: EngineTime },
+  { client, sealing, engineTime, notifications }: DeliveryConnections,
 ) {
   const metrics = telemetry.registry && createDeliveryMetrics(telemetry.registry);
-  const notifications = await startNotifications(configuration.databaseUrl, log, ['relayAnswers']);
-  closing.defer(() => notifications.close());
   const sender = outboundClientOf(configuration);
   closing.defer(() => sender.close());
   const control = createDeliveryControl({ client, taskQueue: configuration.taskQueue });

@@ -1,3 +1,4 @@
+import { refuseDispatch, type DispatchActivities } from '../activities/deliveries/dispatch.ts';
 import { createRehearsalActivities } from '../activities/rehearse.ts';
 import { createRunRecords } from '../activities/run-records.ts';
 import type { Catalogue } from '../agents/catalogue.ts';
@@ -14,6 +15,12 @@ import type { RunningWorker, Workers } from './workers.ts';
  */
 const RUNS_AT_ONCE = 100;
 
+/** What the worker of runs uses. `dispatchGroup`: dispatches events in this process; without it, a delivery worker does. */
+type RunWorkerDependencies = Pick<Callbacks, 'callBack'> & {
+  catalogue: Catalogue;
+  dispatchGroup?: DispatchActivities['dispatchGroup'] | undefined;
+};
+
 /**
  * Starts the worker of workflows and their short local activities. Task workers have one, and so does each API
  * process: Temporal hands an eager start to a worker of the process that requested it.
@@ -21,7 +28,7 @@ const RUNS_AT_ONCE = 100;
 export async function startRunWorker(
   workers: Workers,
   { database, telemetry }: Foundation,
-  { catalogue, callBack }: Pick<Callbacks, 'callBack'> & { catalogue: Catalogue },
+  { catalogue, callBack, dispatchGroup = refuseDispatch }: RunWorkerDependencies,
 ): Promise<RunningWorker> {
   const onRecorded = runMetricsOf(telemetry)?.onRecorded;
   return await workers.start('runs', {
@@ -29,6 +36,7 @@ export async function startRunWorker(
     activities: {
       ...createRunRecords({ database, catalogue, callBack, onRecorded }),
       ...createRehearsalActivities({ database, onRecorded }),
+      dispatchGroup,
     },
     enableNonLocalActivities: false,
     maxConcurrentWorkflowTaskExecutions: RUNS_AT_ONCE,

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { KeyRing } from '../security/key-ring.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import { loadTemporalConfig } from '../temporal/connection.ts';
+import { SENDS_NO_WEBHOOKS } from '../temporal/delivery-messages.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/task-messages.ts';
 import { dataConverterOf } from './data-converter.ts';
 import { NO_TELEMETRY, type Telemetry } from './telemetry.ts';
@@ -55,8 +56,11 @@ export async function knowsSearchAttributes(
   return false;
 }
 
-/** Expected failures: recorded in the callback log or in the run, or of a retry that waits for its turn. */
-const ORDINARY = new Set(['CallbackFailed', 'RunFailed', 'NoFreePlace']);
+/**
+ * Expected failures: recorded in the callback log or in the run, of a retry that waits for its turn, or of work for another
+ * worker.
+ */
+const ORDINARY = new Set(['CallbackFailed', 'RunFailed', 'NoFreePlace', SENDS_NO_WEBHOOKS]);
 const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
 /**

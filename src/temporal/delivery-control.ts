@@ -42,9 +42,16 @@ const CALL_LIMIT_MS = 3_000;
 /** An attempt takes 30 s at most. The rest is for the queue and the record. */
 const ATTEMPT_LIMIT_MS = 45_000;
 
+type StartOptions = Partial<
+  Pick<
+    WorkflowStartOptions,
+    'startDelay' | 'priority' | 'workflowIdReusePolicy' | 'taskQueue' | 'requestEagerStart'
+  >
+>;
+
 /** Creates the operations. `taskQueue` is the prefix of the task queues. */
 export function createDeliveryControl({ client, taskQueue }: { client: Client; taskQueue: string }) {
-  const queue = taskQueues(taskQueue).deliveries;
+  const { deliveries: queue, runs } = taskQueues(taskQueue);
   const within = <T>(ms: number, call: () => Promise<T>) => withinDeadline(client, ms, call);
 
   /** Starts a workflow. Does nothing if a workflow with this id was started before, and then returns `known`. */
@@ -52,7 +59,7 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     type: string,
     workflowId: string,
     input: object,
-    options: Pick<WorkflowStartOptions, 'startDelay' | 'priority' | 'workflowIdReusePolicy'> = {},
+    options: StartOptions = {},
   ): Promise<'started' | 'known'> {
     try {
       await within(START_LIMIT_MS, () =>
@@ -97,15 +104,19 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
   return {
     /**
      * Starts the matching and sending of stored groups of events, in one workflow. If the first group has a workflow
-     * already, which may not know the others, they get another one.
+     * already, which may not know the others, they get another one. `here`: the worker of runs in this process gets the
+     * workflow with the response to the start, if it has a free slot.
      * @throws EngineUnavailable | EngineUncertain
      */
-    async dispatch(groupIds: readonly [string, ...string[]]): Promise<void> {
+    async dispatch(groupIds: readonly [string, ...string[]], { here = false } = {}): Promise<void> {
+      const options = {
+        priority: { priorityKey: PRIORITIES.dispatch },
+        ...(here ? { taskQueue: runs, requestEagerStart: true } : {}),
+      };
       for (const [index, groupId] of groupIds.entries()) {
         const input: DispatchInput = { groupId, groupIds: groupIds.slice(index) };
-        const priority = { priorityKey: PRIORITIES.dispatch };
         const workflowId = dispatchWorkflowId(groupId);
-        if ((await start(DISPATCH_EVENTS_WORKFLOW, workflowId, input, { priority })) === 'started') return;
+        if ((await start(DISPATCH_EVENTS_WORKFLOW, workflowId, input, options)) === 'started') return;
       }
     },
 

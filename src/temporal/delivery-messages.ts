@@ -9,6 +9,9 @@ export const WEBHOOK_ATTEMPT_WORKFLOW = 'webhookAttempt';
 export const NOTIFY_ADMINS_WORKFLOW = 'notifyAdmins';
 export const MAINTENANCE_WORKFLOW = 'maintenance';
 
+/** The type of the failure of a dispatch in a worker that sends no webhooks. */
+export const SENDS_NO_WEBHOOKS = 'SendsNoWebhooks';
+
 /** Signals the workflow of a backlog, or of manual retries, that there are more. */
 export const BACKLOG_SIGNAL = 'more';
 

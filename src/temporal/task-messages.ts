@@ -108,7 +108,7 @@ export function taskQueues(prefix: string) {
   };
 }
 
-/** Returns the task queues with the same prefix as the queue of a run. */
-export function siblingQueues(runsQueue: string) {
-  return taskQueues(runsQueue.replace(/-runs$/, ''));
+/** Returns the task queues with the same prefix as the queue of a workflow, which is the one of runs or of deliveries. */
+export function siblingQueues(queue: string) {
+  return taskQueues(queue.replace(/-(runs|deliveries)$/, ''));
 }

@@ -44,11 +44,44 @@ describe('the starter of groups of events', () => {
     const starter = createGroupStarter({
       store: { markGroupsStarted: () => Promise.reject(new Error('no connection')) },
       control: { dispatch: async (ids) => void dispatched.push([...ids]) },
+      ownDispatches: null,
       log: pino({ level: 'silent' }),
     });
     for (const id of ['one', 'two']) starter.add({ id, events: 1, bytes: 1, traceparent: null });
     await starter.close();
     assert.deepEqual([dispatched, starter.isBehind()], [[['one'], ['two']], false]);
+  });
+});
+
+describe('a dispatch of events', () => {
+  /** Returns whether these groups, which wait together, are dispatched by their own process. */
+  async function isHere(ownDispatches: (() => number) | null, events: readonly number[]): Promise<boolean[]> {
+    const places: boolean[] = [];
+    const first = Promise.withResolvers<undefined>();
+    const starter = createGroupStarter({
+      store: { markGroupsStarted: async () => {} },
+      control: {
+        async dispatch(_ids, { here = false } = {}) {
+          places.push(here);
+          if (places.length === 1) await first.promise;
+        },
+      },
+      ownDispatches,
+      log: pino({ level: 'silent' }),
+    });
+    starter.add({ id: 'first', events: 1_000, bytes: 1, traceparent: null });
+    for (const [index, count] of events.entries())
+      starter.add({ id: String(index), events: count, bytes: 1, traceparent: null });
+    first.resolve(undefined);
+    await starter.close();
+    return places.slice(1);
+  }
+
+  it('of a small group is run by the process that accepted it, if that sends webhooks and has room', async () => {
+    assert.deepEqual(await isHere(() => 0, [1]), [true]);
+    assert.deepEqual(await isHere(() => 20, [1]), [false]);
+    assert.deepEqual(await isHere(null, [1]), [false]);
+    assert.deepEqual(await isHere(() => 0, [1, 1]), [false], 'two groups wait');
   });
 });
 

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import { createDeliveryControl } from '../../src/temporal/delivery-control.ts';
 
-type Start = { type: string; workflowId: string; args: unknown[]; startDelay?: unknown };
+type Start = {
+  type: string;
+  workflowId: string;
+  args: unknown[];
+  startDelay?: unknown;
+  place: [queue: string, eager: boolean | undefined];
+};
+type Options = Omit<Start, 'type' | 'place'> & { taskQueue: string; requestEagerStart?: boolean };
 
 describe('the workflows of deliveries', () => {
   /** Returns operations on a Temporal that knows these workflows, and the starts that it has received. */
@@ -11,8 +18,9 @@ describe('the workflows of deliveries', () => {
     const client = {
       withDeadline: (_deadline: unknown, call: () => Promise<unknown>) => call(),
       workflow: {
-        async start(type: string, { workflowId, args, startDelay }: Omit<Start, 'type'>) {
-          starts.push({ type, workflowId, args, ...(startDelay === undefined ? {} : { startDelay }) });
+        async start(type: string, { workflowId, args, startDelay, ...rest }: Options) {
+          const place: Start['place'] = [rest.taskQueue, rest.requestEagerStart];
+          starts.push({ type, workflowId, args, place, ...(startDelay === undefined ? {} : { startDelay }) });
           if (known.includes(workflowId))
             throw new WorkflowExecutionAlreadyStartedError('known', workflowId, type);
         },
@@ -35,6 +43,19 @@ describe('the workflows of deliveries', () => {
     const none = open(['events:one', 'events:two']);
     await none.control.dispatch(['one', 'two']);
     assert.equal(none.starts.length, 2);
+  });
+
+  it('dispatch groups in a delivery worker, or at once in the process that accepted them', async () => {
+    const { control, starts } = open();
+    await control.dispatch(['one']);
+    await control.dispatch(['two'], { here: true });
+    assert.deepEqual(
+      starts.map(({ place }) => place),
+      [
+        ['test-deliveries', undefined],
+        ['test-runs', true],
+      ],
+    );
   });
 
   it('start retries that are overdue at once, and others when they are due', async () => {

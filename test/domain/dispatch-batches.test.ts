@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   countNextGroups,
+  isDispatchedHere,
   MAX_DISPATCH_BYTES,
   MAX_DISPATCH_EVENTS,
   restAfterDispatch,
@@ -30,5 +31,17 @@ describe('the groups that one workflow dispatches', () => {
     assert.equal(restAfterDispatch(groups([2], [3])), 60);
     assert.equal(restAfterDispatch(groups([10])), 120);
     assert.equal(restAfterDispatch(groups([500], [500])), 120);
+  });
+
+  it('are dispatched by the process that accepted them if it is a single one of at most 10 events', () => {
+    assert.equal(isDispatchedHere(groups([10]), 0), true);
+    assert.equal(isDispatchedHere(groups([11]), 0), false);
+    assert.equal(isDispatchedHere(groups([1], [1]), 0), false);
+    assert.equal(isDispatchedHere(groups(), 0), false);
+  });
+
+  it('are dispatched by the process that accepted them while it runs fewer than 20 dispatches', () => {
+    assert.equal(isDispatchedHere(groups([1]), 19), true);
+    assert.equal(isDispatchedHere(groups([1]), 20), false);
   });
 });

@@ -119,6 +119,31 @@ function deliveriesIn(service: DeliveryService, installation: Installation, clos
   const sealing = createSealing(configuration.sealingKeys);
   const em = () => database.em.fork();
 
+  async function store(events: EventPlan[], workspaceId = installation.workspace_id) {
+    const groupId = randomUUIDv7();
+    const now = new Date();
+    await em().execute('insert into event_groups (id, created_at) values (?, ?)', [groupId, now]);
+    const bodies: string[] = [];
+    for (const plan of events) {
+      const { event = 'issue.created', id = `evt_${randomUUID()}`, timestamp = now } = plan;
+      const data = plan.data ?? JSON.stringify(sampleData(event));
+      const body = payloadText({
+        id,
+        event,
+        timestamp: timestamp.toISOString(),
+        workspace: { id: workspaceId, name: 'Test' },
+        data,
+      });
+      bodies.push(body);
+      await em().execute(
+        `insert into events (workspace_id, id, group_id, event, "timestamp", content_hash, body, received_at)
+         values (?, ?, ?, ?, ?, ?, ?, ?)`,
+        [workspaceId, id, groupId, event, timestamp, createHash('sha256').update(body).digest(), body, now],
+      );
+    }
+    return { groupId, bodies };
+  }
+
   return {
     database,
     configuration,
@@ -158,29 +183,12 @@ function deliveriesIn(service: DeliveryService, installation: Installation, clos
       return id;
     },
 
+    /** Stores events as one group. Returns its id, and the payloads. */
+    store,
+
     /** Stores events as one group and dispatches it. Returns their payloads. */
-    async publish(events: EventPlan[], workspaceId = installation.workspace_id): Promise<string[]> {
-      const groupId = randomUUIDv7();
-      const now = new Date();
-      await em().execute('insert into event_groups (id, created_at) values (?, ?)', [groupId, now]);
-      const bodies: string[] = [];
-      for (const plan of events) {
-        const { event = 'issue.created', id = `evt_${randomUUID()}`, timestamp = now } = plan;
-        const data = plan.data ?? JSON.stringify(sampleData(event));
-        const body = payloadText({
-          id,
-          event,
-          timestamp: timestamp.toISOString(),
-          workspace: { id: workspaceId, name: 'Test' },
-          data,
-        });
-        bodies.push(body);
-        await em().execute(
-          `insert into events (workspace_id, id, group_id, event, "timestamp", content_hash, body, received_at)
-           values (?, ?, ?, ?, ?, ?, ?, ?)`,
-          [workspaceId, id, groupId, event, timestamp, createHash('sha256').update(body).digest(), body, now],
-        );
-      }
+    async publish(events: EventPlan[], workspaceId?: string): Promise<string[]> {
+      const { groupId, bodies } = await store(events, workspaceId);
       await control.dispatch([groupId]);
       return bodies;
     },

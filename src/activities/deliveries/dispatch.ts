@@ -1,7 +1,7 @@
-import { Context } from '@temporalio/activity';
+import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import type { PlannedDelivery } from '../../database/webhooks/dispatch.ts';
-import type { DispatchInput } from '../../temporal/delivery-messages.ts';
+import { SENDS_NO_WEBHOOKS, type DispatchInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { allEnded } from './all-ended.ts';
 import { engineClock, type EngineTime } from './attempts.ts';
@@ -121,6 +121,12 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       await store.markGroupsDone(groupsOf(input), ownWorkflowId(), now());
     },
   };
+}
+
+/** Replaces `dispatchGroup` in a worker that sends no webhooks. The workflow then uses a delivery worker. */
+export async function refuseDispatch(): Promise<never> {
+  const message = 'this worker sends no webhooks';
+  throw ApplicationFailure.create({ message, type: SENDS_NO_WEBHOOKS, nonRetryable: true });
 }
 
 function isUnsent({ status }: PlannedDelivery): boolean {

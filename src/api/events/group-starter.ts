@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import {
   countNextGroups,
+  isDispatchedHere,
   restAfterDispatch,
   type StoredGroup,
 } from '../../domain/webhooks/dispatch-batches.ts';
@@ -17,6 +18,8 @@ export type GroupToStart = StoredGroup & { traceparent: string | null };
 type GroupStarterDependencies = {
   store: Pick<DeliveryStore, 'markGroupsStarted'>;
   control: Pick<DeliveryControl, 'dispatch'>;
+  /** Returns the dispatches that this process runs at the moment; null if it runs none itself. */
+  ownDispatches: (() => number) | null;
   inTrace?: InTrace | undefined;
   log: Logger;
 };
@@ -25,6 +28,7 @@ type GroupStarterDependencies = {
 export function createGroupStarter({
   store,
   control,
+  ownDispatches,
   inTrace = (_traceparent, work) => work(),
   log,
 }: GroupStarterDependencies): Starter<GroupToStart> {
@@ -32,7 +36,8 @@ export function createGroupStarter({
     async start(groups) {
       const [{ id, traceparent }, ...others] = groups;
       const ids = [id, ...others.map((group) => group.id)] as const;
-      await inTrace(traceparent, () => control.dispatch(ids));
+      const here = ownDispatches !== null && isDispatchedHere(groups, ownDispatches());
+      await inTrace(traceparent, () => control.dispatch(ids, { here }));
       // If the record is lost, the groups may be started twice. The second workflow finds them claimed.
       await store
         .markGroupsStarted(ids)

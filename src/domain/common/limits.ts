@@ -83,7 +83,7 @@ export const DELIVERY_TIMEOUT_MS = 30_000;
 export const DELIVERY_RESPONSE_BYTES = 65_536;
 /** Failed attempts in a row that disable a webhook (docs/webhooks.md). */
 export const FAILURES_TO_DISABLE = 10;
-/** Concurrent attempts per webhook in one delivery worker, unless configured otherwise. */
+/** Concurrent attempts per webhook in one process, unless configured otherwise. */
 export const CONCURRENT_ATTEMPTS = 10;
 /** Longest overlap of two secrets, in hours. */
 export const MAX_SECRET_OVERLAP_HOURS = 168;

@@ -9,6 +9,11 @@ export const MAX_DISPATCH_BYTES = 4 * 1_024 * 1_024;
 const REST_PER_EVENT_MS = 12;
 const MAX_REST_MS = 120;
 
+/** Maximum number of events that the process that accepted them dispatches itself. */
+const OWN_EVENTS = 10;
+/** Maximum number of dispatches that a process runs itself at once. */
+const OWN_DISPATCHES = 20;
+
 /** Returns how many of the groups, from the first one, the next workflow dispatches: at least one. */
 export function countNextGroups(groups: readonly StoredGroup[]): number {
   let events = 0;
@@ -29,4 +34,14 @@ export function countNextGroups(groups: readonly StoredGroup[]): number {
 export function restAfterDispatch(groups: readonly StoredGroup[]): number {
   const events = groups.reduce((sum, group) => sum + group.events, 0);
   return Math.min(MAX_REST_MS, REST_PER_EVENT_MS * events);
+}
+
+/**
+ * Returns whether the process that accepted these groups dispatches them itself, which is quicker than a task queue: if
+ * events arrive slowly, and few of its dispatches are `inProgress`. Otherwise a delivery worker does.
+ */
+export function isDispatchedHere(groups: readonly StoredGroup[], inProgress: number): boolean {
+  const [group, ...others] = groups;
+  if (group === undefined || others.length > 0) return false;
+  return group.events <= OWN_EVENTS && inProgress < OWN_DISPATCHES;
 }

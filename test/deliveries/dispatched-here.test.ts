@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
+import { pino } from 'pino';
+import { dispatchWorkflowId } from '../../src/temporal/delivery-messages.ts';
+import { taskQueues } from '../../src/temporal/task-messages.ts';
+import { bootstrap } from '../../src/api/server.ts';
+import type { Running } from '../../src/runtime/process.ts';
+import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
+import { startTaskWorker } from '../../workers/task-worker.ts';
+import { useReceiver } from '../support/callback-receiver.ts';
+import { useOwnDeliveries } from '../support/deliveries.ts';
+import { eventually } from '../support/eventually.ts';
+
+const silent = pino({ level: 'silent' });
+
+describe('an event that its own process dispatches', () => {
+  const world = useOwnDeliveries({ workers: 0 });
+  const receiver = useReceiver('each test');
+  let api: Running & { url: string };
+
+  before(async () => {
+    api = await bootstrap(world.configuration, silent);
+  });
+  after(() => api?.close());
+
+  /** Publishes an event over HTTP. Returns the id of the workflow that dispatches it. */
+  async function publish(): Promise<string> {
+    const id = `evt_${randomUUID()}`;
+    const response = await fetch(`${api.url}/api/v1/events`, {
+      method: 'POST',
+      headers: { 'X-API-Key': world.installation.api_key, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ id, event: 'issue.created', data: { issue: { id: '1' } } }),
+    });
+    assert.equal(response.status, 202);
+    const rows = await world.database.em
+      .fork()
+      .execute<{ group_id: string }[]>('select group_id from events where id = ?', [id]);
+    return dispatchWorkflowId(rows[0]?.group_id ?? '');
+  }
+
+  const historyOf = async (workflowId: string) => {
+    const { events } = await world.client.workflow.getHandle(workflowId).fetchHistory();
+    return events ?? [];
+  };
+  const scheduledOf = (events: Awaited<ReturnType<typeof historyOf>>) =>
+    events.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+      scheduled ? [[scheduled.activityType?.name, scheduled.taskQueue?.name]] : [],
+    );
+  const { runs, deliveries } = taskQueues('PREFIX');
+  const queue = (name: string) => name.replace('PREFIX', world.configuration.taskQueue);
+
+  it('arrives without a delivery worker, and needs no task queue', async () => {
+    const webhookId = await world.webhook({ url: receiver.url });
+    const workflowId = await publish();
+    await receiver.receives(1);
+    await world.client.workflow.getHandle(workflowId).result();
+    const events = await historyOf(workflowId);
+    const started = events[0]?.workflowExecutionStartedEventAttributes;
+    assert.equal(started?.taskQueue?.name, queue(runs));
+    assert.equal(started?.eagerExecutionAccepted, true);
+    assert.deepEqual(scheduledOf(events), []);
+    assert.deepEqual(
+      (await world.deliveries(webhookId)).map(({ status }) => status),
+      ['succeeded'],
+    );
+    await world.changeWebhook(webhookId, { active: false });
+  });
+
+  it('is finished by a delivery worker if its receiver is slow, without another attempt', async () => {
+    const webhookId = await world.webhook({ url: receiver.url });
+    receiver.answering((_request, response) => {
+      setTimeout(() => response.writeHead(204).end(), 4_000);
+      return undefined;
+    });
+    const workflowId = await publish();
+    await eventually(
+      'the rest is scheduled',
+      async () => scheduledOf(await historyOf(workflowId)).length > 0,
+    );
+    assert.deepEqual(scheduledOf(await historyOf(workflowId)), [['finishGroup', queue(deliveries)]]);
+    const worker = await startDeliveryWorker(world.configuration, silent);
+    await world.client.workflow.getHandle(workflowId).result();
+    await worker.close();
+    assert.equal(receiver.requests.length, 1);
+    assert.deepEqual(
+      (await world.deliveries(webhookId)).map(({ status }) => status),
+      ['succeeded'],
+    );
+    await world.changeWebhook(webhookId, { active: false });
+  });
+});
+
+describe('an event whose own process died before the dispatch', () => {
+  const world = useOwnDeliveries();
+  const receiver = useReceiver();
+  let worker: Running;
+
+  before(async () => {
+    worker = await startTaskWorker(world.configuration, silent);
+  });
+  after(() => worker?.close());
+
+  it('is dispatched by a delivery worker, since task workers send no webhooks', async () => {
+    await world.webhook({ url: receiver.url });
+    const { groupId } = await world.store([{ id: `evt_${randomUUIDv7()}` }]);
+    await world.control.dispatch([groupId], { here: true });
+    await receiver.receives(1);
+    const { events } = await world.client.workflow.getHandle(dispatchWorkflowId(groupId)).fetchHistory();
+    const scheduled = events?.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
+    assert.deepEqual(
+      scheduled?.map(({ activityType }) => activityType?.name),
+      ['dispatchGroup'],
+    );
+  });
+});
