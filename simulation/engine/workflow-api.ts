@@ -53,7 +53,7 @@ export const condition = (isMet: () => boolean, ms: number) => host().condition(
 export const defineSignal = (name: string) => name;
 export const setHandler = (signal: string, handle: () => void) => host().setHandler(signal, handle);
 export const setWorkflowOptions = () => {};
-export const workflowInfo = () => ({ continueAsNewSuggested: false });
+export const workflowInfo = () => ({ continueAsNewSuggested: false, taskQueue: 'baton-deliveries' });
 export function continueAsNew(): never {
   throw new Error('the engine suggests no continuation');
 }

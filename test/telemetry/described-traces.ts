@@ -182,7 +182,10 @@ export function describeTraces(payloads: 'unencrypted' | 'encrypted', serviceNam
       assert.equal(attempt?.attributes['server.address'], 'localhost');
       const line = await eventually(
         'the line of the failure',
-        () => service.logged('delivery-worker').find(({ delivery_id: id }) => id === delivery) ?? null,
+        () =>
+          [...service.logged('api'), ...service.logged('delivery-worker')].find(
+            ({ delivery_id: id, failure }) => id === delivery && failure !== undefined,
+          ) ?? null,
       );
       assert.deepEqual(
         [line['trace_id'], line['failure'], line['response_status']],

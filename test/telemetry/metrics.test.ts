@@ -131,12 +131,16 @@ describe('the metrics of the processes', function () {
       const both = [...(await scrape(service, 'api')), ...(await scrape(service, 'task-worker'))];
       return valueOf(both, 'baton_callback_attempts_total', { outcome: 'succeeded' }) === 1;
     });
-    await reaches('baton_delivery_attempts_total', 'delivery-worker', (value) => value === 1, {
-      outcome: 'failed',
-      failure: 'status',
-      trigger: 'automatic',
-    });
-    const samples = await scrape(service, 'delivery-worker');
+    const senders = async () => [
+      ...(await scrape(service, 'api')),
+      ...(await scrape(service, 'delivery-worker')),
+    ];
+    const failed = { outcome: 'failed', failure: 'status', trigger: 'automatic' };
+    await eventually(
+      'the failed attempt is counted',
+      async () => valueOf(await senders(), 'baton_delivery_attempts_total', failed) === 1,
+    );
+    const samples = await senders();
     assert.equal(valueOf(samples, 'baton_delivery_attempts_total', { outcome: 'succeeded' }), 1);
     assert.equal(valueOf(samples, 'baton_delivery_attempt_duration_seconds_count'), 2);
     assert.equal(valueOf(samples, 'baton_delivery_lag_seconds_count'), 2);
