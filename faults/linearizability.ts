@@ -24,8 +24,9 @@ export type Model<State, Input> = {
  * Searches for an order of the operations that explains what the clients observed. An operation that returned before
  * another one was called comes first, and the model must allow each in turn. The algorithm is from Wing and Gong,
  * "Testing and verifying concurrent objects", 1993. As Lowe proposed, it skips states that were tried before. Equal
- * operations without a known return are only tried in the order of their calls, see {@link predecessors}. Returns null if there is such an order. Otherwise returns the operations up to the first return that cannot be explained,
- * which is the last of them.
+ * operations without a known return are only tried in the order of their calls, see {@link predecessors}. Returns null
+ * if there is such an order. Otherwise returns the operations up to the first return that cannot be explained, which is
+ * the last of them.
  */
 export function findUnexplained<State, Input>(
   history: readonly Operation<Input>[],

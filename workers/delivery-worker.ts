@@ -36,10 +36,9 @@ export async function startDeliveryWorker(
   const sealing = await openSealing(foundation, configuration.sealingKeys);
   const engine = given ?? (await openEngine(opening, foundation));
   const { client } = engine;
-  const engineTime = given?.time ?? (async () => Date.now());
   const notifications = await startNotifications(configuration.databaseUrl, log, ['relayAnswers']);
   opening.defer(() => notifications.close());
-  const connections = { client, sealing, engineTime, notifications };
+  const connections = { client, sealing, engineTime: given?.time, notifications };
   const deliveries = openDeliveries(opening, foundation, connections);
   const maintenance = await openMaintenance(opening, foundation);
   const workers = openWorkers(opening, foundation, engine);

@@ -76,7 +76,6 @@ export async function bootstrap(
   answerRefusedRequests(listening.server, headers);
   const catalogue = loadCatalogue(configuration.agentsFile, configuration.models.defaultModel);
   const clock = () => new Date();
-  const engineTime = async () => Date.now();
   const foundation = await openFoundation(opening, {
     configuration,
     log,
@@ -95,9 +94,7 @@ export async function bootstrap(
   const callbacks = openCallbacks(opening, foundation, sealing);
   const workers = openWorkers(opening, foundation, engine);
   const dispatches = eagerStart
-    ? countCalls(
-        openDeliveries(opening, foundation, { client, sealing, engineTime, notifications }).dispatchGroup,
-      )
+    ? countCalls(openDeliveries(opening, foundation, { client, sealing, notifications }).dispatchGroup)
     : null;
   const dispatchGroup = dispatches?.call;
   const worker = await startRunWorker(workers, foundation, { catalogue, ...callbacks, dispatchGroup });

@@ -22,7 +22,8 @@ const WORKSPACE_SHARE = 0.4;
 type DeliveryConnections = {
   client: Client;
   sealing: Sealing;
-  engineTime: EngineTime;
+  /** Default: the time of this machine. */
+  engineTime?: EngineTime | undefined;
   notifications: Notifications;
 };
 
@@ -34,7 +35,7 @@ type DeliveryConnections = {
 export function openDeliveries(
   closing: AsyncDisposableStack,
   { configuration, database, telemetry, log }: Foundation,
-  { client, sealing, engineTime, notifications }: DeliveryConnections,
+  { client, sealing, engineTime = async () => Date.now(), notifications }: DeliveryConnections,
 ) {
   const metrics = telemetry.registry && createDeliveryMetrics(telemetry.registry);
   const sender = outboundClientOf(configuration);

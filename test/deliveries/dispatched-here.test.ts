@@ -46,8 +46,7 @@ describe('an event that its own process dispatches', () => {
     events.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
       scheduled ? [[scheduled.activityType?.name, scheduled.taskQueue?.name]] : [],
     );
-  const { runs, deliveries } = taskQueues('PREFIX');
-  const queue = (name: string) => name.replace('PREFIX', world.configuration.taskQueue);
+  const queues = () => taskQueues(world.configuration.taskQueue);
 
   it('arrives without a delivery worker, and needs no task queue', async () => {
     const webhookId = await world.webhook({ url: receiver.url });
@@ -56,7 +55,7 @@ describe('an event that its own process dispatches', () => {
     await world.client.workflow.getHandle(workflowId).result();
     const events = await historyOf(workflowId);
     const started = events[0]?.workflowExecutionStartedEventAttributes;
-    assert.equal(started?.taskQueue?.name, queue(runs));
+    assert.equal(started?.taskQueue?.name, queues().runs);
     assert.equal(started?.eagerExecutionAccepted, true);
     assert.deepEqual(scheduledOf(events), []);
     assert.deepEqual(
@@ -77,7 +76,7 @@ describe('an event that its own process dispatches', () => {
       'the rest is scheduled',
       async () => scheduledOf(await historyOf(workflowId)).length > 0,
     );
-    assert.deepEqual(scheduledOf(await historyOf(workflowId)), [['finishGroup', queue(deliveries)]]);
+    assert.deepEqual(scheduledOf(await historyOf(workflowId)), [['finishGroup', queues().deliveries]]);
     const worker = await startDeliveryWorker(world.configuration, silent);
     await world.client.workflow.getHandle(workflowId).result();
     await worker.close();

@@ -84,6 +84,18 @@ describe('the reconciler', () => {
     log: silent,
     positions: { deliveries: null, retries: null },
   });
+  /** Starts a reconciler with these changes of its dependencies, and a clock that is `laterMs` ahead. */
+  const start = (changes: Partial<Parameters<typeof startReconciler>[0]>, laterMs = 0) => {
+    const { client, configuration } = world;
+    const { taskQueue, databaseUrl } = configuration;
+    return startReconciler({
+      ...dependencies(laterMs),
+      databaseUrl,
+      control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
+      runsKeptDays: 180,
+      ...changes,
+    });
+  };
   /** Publishes an event whose group no worker claims. */
   const publish = async (): Promise<string> => {
     const [body = ''] = await world.publish([{ id: `evt_${randomUUID()}` }]);
@@ -114,24 +126,22 @@ describe('the reconciler', () => {
     await world.changeWebhook(listener, { listening_until: new Date(Date.now() - 10 * MINUTE_MS) });
     const lines: { msg: string; part?: string }[] = [];
     const turns: string[] = [];
-    const { client, configuration, control } = world;
-    const { taskQueue, databaseUrl } = configuration;
+    const { control } = world;
     const deliveryControl = {
       ...control,
       dispatch: (ids: readonly [string, ...string[]]) =>
         ids.includes(failing) ? Promise.reject(new Error('this group cannot start')) : control.dispatch(ids),
     };
     const engine = engineOf();
-    const reconciler = startReconciler({
-      ...dependencies(10_000),
-      databaseUrl,
-      deliveryControl,
-      engine: { ...engine, pausedRuns: () => Promise.reject(new Error('no list')) },
-      control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
-      runsKeptDays: 180,
-      log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
-      onTurn: (outcome) => void turns.push(outcome),
-    });
+    const reconciler = start(
+      {
+        deliveryControl,
+        engine: { ...engine, pausedRuns: () => Promise.reject(new Error('no list')) },
+        log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+        onTurn: (outcome) => void turns.push(outcome),
+      },
+      10_000,
+    );
     try {
       await eventually('two turns', async () => turns.length >= 2);
     } finally {
@@ -148,21 +158,16 @@ describe('the reconciler', () => {
   });
 
   it('does every part in its turns', async () => {
-    const { configuration, control } = world;
     const fail = () => {
       throw new Error('unavailable');
     };
     const everyCallThrows = new Proxy({}, { get: () => fail }) as never;
     const everyCallFails = new Proxy({}, { get: () => async () => fail() }) as never;
     const lines: { part?: string }[] = [];
-    const reconciler = startReconciler({
-      ...dependencies(0),
+    const reconciler = start({
       database: { em: everyCallThrows } as never,
-      databaseUrl: configuration.databaseUrl,
-      deliveryControl: control,
       engine: everyCallFails,
       control: everyCallFails,
-      runsKeptDays: 180,
       log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
     });
     const parts = [runParts, deliveryParts, listenerParts]
@@ -178,26 +183,19 @@ describe('the reconciler', () => {
   });
 
   it('asks Temporal for lists only while a run is open', async () => {
-    const { client, configuration, control } = world;
-    const { taskQueue, databaseUrl } = configuration;
     const asked: string[] = [];
     let turns = 0;
     const list = (name: string) => async () => {
       asked.push(name);
       return [];
     };
-    const reconciler = startReconciler({
-      ...dependencies(0),
-      databaseUrl,
-      deliveryControl: control,
+    const reconciler = start({
       engine: {
         ...engineOf(),
         pausedRuns: list('paused'),
         runsClosedFromOutside: list('closed'),
         openRuns: list('open'),
       },
-      control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
-      runsKeptDays: 180,
       onTurn: () => void (turns += 1),
     });
     try {
@@ -211,30 +209,19 @@ describe('the reconciler', () => {
   });
 
   it('is one for each database, until the connection that holds the lock breaks', async () => {
-    const { client, configuration, control } = world;
-    const { taskQueue, databaseUrl } = configuration;
     let turns = 0;
-    const start = (onTurn?: () => void) =>
-      startReconciler({
-        ...dependencies(0),
-        databaseUrl,
-        deliveryControl: control,
-        control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
-        runsKeptDays: 180,
-        onTurn,
-      });
     const connections = async () => {
       const rows = await query<{ pid: number }>(
         `select pid from pg_stat_activity where datname = current_database() and application_name = 'baton reconciler'`,
       );
       return rows.map(({ pid }) => pid);
     };
-    const first = start(() => void (turns += 1));
+    const first = start({ onTurn: () => void (turns += 1) });
     try {
       await eventually('the first has a turn', () => turns > 0);
       const [holder = 0] = await connections();
       let others = 0;
-      const second = start(() => void (others += 1));
+      const second = start({ onTurn: () => void (others += 1) });
       await second.stop();
       assert.equal(others, 0);
       await eventually(
@@ -252,14 +239,9 @@ describe('the reconciler', () => {
   });
 
   it('repeats its slow parts, and reports the turn after a failed one as failed', async () => {
-    const { client, configuration, control } = world;
-    const { taskQueue, databaseUrl } = configuration;
     const turns: string[] = [];
     let sweeps = 0;
-    const reconciler = startReconciler({
-      ...dependencies(0),
-      databaseUrl,
-      deliveryControl: control,
+    const reconciler = start({
       engine: {
         ...engineOf(),
         async openRuns() {
@@ -269,8 +251,6 @@ describe('the reconciler', () => {
         },
       },
       onTurn: (outcome) => void turns.push(outcome),
-      control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
-      runsKeptDays: 180,
       sweepEveryMs: 0,
     });
     try {
@@ -282,25 +262,21 @@ describe('the reconciler', () => {
   });
 
   it('stops although Temporal never responds', async () => {
-    const { client, configuration, control } = world;
-    const { taskQueue, databaseUrl } = configuration;
     await quietRun(world.database, world.installation);
     const asked = Promise.withResolvers<void>();
-    const reconciler = startReconciler({
-      ...dependencies(10_000),
-      databaseUrl,
-      deliveryControl: control,
-      engine: {
-        ...engineOf(),
-        async pausedRuns() {
-          asked.resolve();
-          return await new Promise<never>(() => {});
+    const reconciler = start(
+      {
+        engine: {
+          ...engineOf(),
+          async pausedRuns() {
+            asked.resolve();
+            return await new Promise<never>(() => {});
+          },
         },
+        stopMs: 10,
       },
-      control: createTaskControl({ client, taskQueue, eagerStart: false, searchable: true }),
-      runsKeptDays: 180,
-      stopMs: 10,
-    });
+      10_000,
+    );
     await asked.promise;
     await reconciler.stop();
   });

@@ -183,7 +183,7 @@ export function describeTraces(payloads: 'unencrypted' | 'encrypted', serviceNam
       const line = await eventually(
         'the line of the failure',
         () =>
-          [...service.logged('api'), ...service.logged('delivery-worker')].find(
+          PARTS.flatMap((name) => service.logged(name)).find(
             ({ delivery_id: id, failure }) => id === delivery && failure !== undefined,
           ) ?? null,
       );

@@ -66,6 +66,10 @@ describe('the metrics of the processes', function () {
     await viewer.hears('event');
   }
 
+  /** Returns the samples of several processes. */
+  const scrapeAll = async (...names: Parameters<typeof scrape>[1][]) =>
+    (await Promise.all(names.map((name) => scrape(service, name)))).flat();
+
   const reaches = (
     what: string,
     of: Parameters<typeof scrape>[1],
@@ -116,7 +120,7 @@ describe('the metrics of the processes', function () {
 
   it('count state transitions and steps of runs, in the process that executed them', async () => {
     await eventually('the run is counted as completed', async () => {
-      const both = [...(await scrape(service, 'api')), ...(await scrape(service, 'task-worker'))];
+      const both = await scrapeAll('api', 'task-worker');
       return (
         valueOf(both, 'baton_task_transitions_total', { state: 'completed' }) === 1 &&
         valueOf(both, 'baton_task_transitions_total', { state: 'executing' }) === 1 &&
@@ -128,13 +132,10 @@ describe('the metrics of the processes', function () {
 
   it('count callback and delivery attempts by outcome', async () => {
     await eventually('the callback is counted', async () => {
-      const both = [...(await scrape(service, 'api')), ...(await scrape(service, 'task-worker'))];
+      const both = await scrapeAll('api', 'task-worker');
       return valueOf(both, 'baton_callback_attempts_total', { outcome: 'succeeded' }) === 1;
     });
-    const senders = async () => [
-      ...(await scrape(service, 'api')),
-      ...(await scrape(service, 'delivery-worker')),
-    ];
+    const senders = () => scrapeAll('api', 'delivery-worker');
     const failed = { outcome: 'failed', failure: 'status', trigger: 'automatic' };
     await eventually(
       'the failed attempt is counted',
