@@ -97,23 +97,42 @@ const READS: ReadonlySet<CallerRequest['operation']> = new Set(['poll', 'pause',
 
 /** Returns the history of the requests about a run after its submission. */
 export function runHistory(requests: readonly CallerRequest[]): Operation<RunInput>[] {
-  return requests.flatMap((request) => [...effectOf(request), ...responseOf(request)]);
+  return requests.flatMap((request) => [...effectOf(request, requests), ...responseOf(request)]);
 }
 
-function effectOf({ operation, sentAt, receivedAt, status, state }: CallerRequest): Operation<RunInput>[] {
+function effectOf(request: CallerRequest, requests: readonly CallerRequest[]): Operation<RunInput>[] {
+  const { operation, sentAt, receivedAt, status } = request;
   if (operation === 'submit' || operation === 'poll' || status === 409 || status === 429) return [];
   const isCertain = status === 202;
   // The response waits until the run shows the command, but not forever.
-  const isShown = state !== undefined && SHOWN[operation](state);
-  const returnedAt = isCertain && isShown ? (receivedAt ?? Infinity) : Infinity;
+  const isShown = isCertain && SHOWN[operation](request, requests);
+  const returnedAt = isShown ? (receivedAt ?? Infinity) : Infinity;
   return [{ input: { kind: operation }, calledAt: sentAt, returnedAt, isCertain }];
 }
 
-const SHOWN: Readonly<Record<'pause' | 'continue' | 'cancel', (state: TaskState) => boolean>> = {
-  pause: (state) => state === 'paused',
-  continue: (state) => state !== 'paused',
-  cancel: (state) => state === 'cancelled',
+/** Return whether the response proves that the command had taken effect. */
+const SHOWN: Readonly<
+  Record<'pause' | 'continue' | 'cancel', (response: CallerRequest, all: readonly CallerRequest[]) => boolean>
+> = {
+  pause: ({ state }) => state === 'paused',
+  continue: (response, all) => response.state !== 'paused' && wasSeenPaused(response, all),
+  cancel: ({ state }) => state === 'cancelled',
 };
+
+/**
+ * Returns whether the caller had seen the run paused since its last pause when it sent this request. Otherwise the run
+ * may still be about to pause, and only then to continue.
+ */
+function wasSeenPaused({ sentAt }: CallerRequest, requests: readonly CallerRequest[]): boolean {
+  const pauses = requests.filter((request) => request.operation === 'pause' && request.sentAt < sentAt);
+  const lastPauseAt = Math.max(0, ...pauses.map((request) => request.sentAt));
+  return requests.some(
+    (request) =>
+      request.state === 'paused' &&
+      request.sentAt >= lastPauseAt &&
+      (request.receivedAt ?? Infinity) <= sentAt,
+  );
+}
 
 function responseOf(request: CallerRequest): Operation<RunInput>[] {
   const { operation, sentAt: calledAt, receivedAt, status, state, lastSeq } = request;

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLaneProcess, type LaneProcess, type Outcome as FileOutcome } from '../tests/lane-process.ts';
+import { replacesClock, runAlone } from '../tests/lanes.ts';
 import type { ServicesForTests } from '../tests/services.ts';
 import type { Candidates } from './candidates.ts';
 import type { Outcome } from './sample-report.ts';
@@ -15,19 +16,25 @@ const [CLOSE_MS, LONGEST_CLOSE_MS] = [5_000, 30_000];
 
 type Surroundings = { root: string; services: ServicesForTests; signal: AbortSignal };
 
-/** Runs test files in one process of their own, in a copy of the checkout, until one fails or the time is over. */
+/**
+ * Runs test files in one process of their own, in a copy of the checkout, until one fails or the time is over. As in
+ * `npm test`, files that replace the clock run in separate processes.
+ */
 export async function tryTests(candidates: Candidates, surroundings: Surroundings): Promise<Outcome> {
   const { root, services, signal } = surroundings;
   const stop = new AbortController();
-  const lane = await startLaneProcess(services, {
-    root,
-    signal: AbortSignal.any([signal, stop.signal]),
-    live: false,
-    leakLimitMs: CLOSE_MS,
-  });
+  const start = () =>
+    startLaneProcess(services, {
+      root,
+      signal: AbortSignal.any([signal, stop.signal]),
+      live: false,
+      leakLimitMs: CLOSE_MS,
+    });
+  const lane = await start();
+  const run = (test: string) => (replacesClock(test) ? runAlone(test, start) : lane.run(test));
   const stopped = onceStopped(stop.signal);
   try {
-    const outcome = await runUntilFailure(candidates, lane, stop, stopped, signal);
+    const outcome = await runUntilFailure(candidates, run, stop, stopped, signal);
     if (outcome.status === 'killed' || stop.signal.aborted) return outcome;
     const end = await Promise.race([lane.close(), stopped, sleep(LONGEST_CLOSE_MS, null, { ref: false })]);
     return end === null || !('how' in end) || end.how === 'code 0'
@@ -46,7 +53,7 @@ export async function tryTests(candidates: Candidates, surroundings: Surrounding
 
 async function runUntilFailure(
   { tests, isReached }: Candidates,
-  lane: LaneProcess,
+  run: LaneProcess['run'],
   stop: AbortController,
   stopped: Promise<{ broken: string }>,
   signal: AbortSignal,
@@ -58,7 +65,7 @@ async function runUntilFailure(
     if (remaining <= 0) break;
     const hangsAfter = HANGS_FACTOR * ms + HANGS_MS;
     const timer = setTimeout(() => stop.abort(), Math.min(remaining, hangsAfter));
-    const result = await Promise.race([lane.run(test), stopped]);
+    const result = await Promise.race([run(test), stopped]);
     clearTimeout(timer);
     signal.throwIfAborted();
     if (stop.signal.aborted && hangsAfter > remaining) break;

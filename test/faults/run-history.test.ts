@@ -130,6 +130,13 @@ const EXPLAINED: Readonly<Record<string, readonly CallerRequest[]>> = {
     command('continue', 4, { state: 'executing', lastSeq: 2 }),
     poll(6, 'executing', 2),
   ],
+  'a pause and a continue that are both recorded after their responses': [
+    command('pause', 0, { state: 'executing', lastSeq: 2 }),
+    command('continue', 2, { state: 'executing', lastSeq: 2 }),
+    poll(4, 'executing', 2),
+    poll(6, 'paused', 5),
+    poll(8, 'executing', 9),
+  ],
   'two reads at the same time that see different states': [
     poll(0, 'completed', 5, 10),
     poll(1, 'executing', 2, 9),
@@ -157,6 +164,11 @@ const UNEXPLAINED: Readonly<Record<string, readonly CallerRequest[]>> = {
     command('pause', 2, { state: 'paused', lastSeq: 3 }),
   ],
   'progress during a pause': [command('pause', 0, { state: 'paused', lastSeq: 1 }), poll(2, 'executing', 4)],
+  'a pause after the continue that ended it': [
+    command('pause', 0, { state: 'paused', lastSeq: 3 }),
+    command('continue', 2, { state: 'executing', lastSeq: 4 }),
+    poll(4, 'paused', 5),
+  ],
   'a return to another state than the run was paused from': [
     poll(0, 'executing', 2),
     command('pause', 2, { state: 'paused', lastSeq: 3 }),
