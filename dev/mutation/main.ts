@@ -14,13 +14,14 @@ import { filesBySubject } from './subjects.ts';
  * `npm run mutate`: makes small changes to the code that decides, one at a time, and runs the fast tests for each.
  * Without arguments it changes all of that code, with arguments only these files. The results of other files are kept.
  * The exit code is 1 if a mutant survived that is not listed. With `--sample`, it tries that many changes of the other
- * code, see `sample.ts`.
+ * code, see `sample.ts`; with `--planted`, the changes in a file.
  */
 const OPTIONS = {
   changed: { type: 'boolean' },
   report: { type: 'boolean' },
   concurrency: { type: 'string' },
   sample: { type: 'string' },
+  planted: { type: 'string' },
   seed: { type: 'string' },
   collect: { type: 'boolean' },
 } as const;
@@ -30,11 +31,16 @@ const PAGE = inCheckout('docs', 'explanation', 'mutation-testing.md');
 try {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
   if (values.report) writeFileSync(PAGE, reportPage(readResults(RESULTS)));
-  else if (values.sample !== undefined)
+  else if (values.planted !== undefined || values.sample !== undefined)
     await sample({
-      count: wholeNumber('--sample', values.sample),
-      seed: wholeNumber('--seed', values.seed ?? '1'),
-      paths: positionals,
+      mutants:
+        values.planted !== undefined
+          ? { planted: values.planted }
+          : {
+              count: wholeNumber('--sample', values.sample ?? ''),
+              seed: wholeNumber('--seed', values.seed ?? '1'),
+              paths: positionals,
+            },
       isFresh: values.collect ?? false,
       isRepeated: values.changed ?? false,
     });

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { local } from '../common/paths.ts';
 import { progressOn, type Progress } from '../common/progress.ts';
 import type { TestReach } from '../tests/reach.ts';
@@ -9,6 +9,7 @@ import { chooseMutants, orderOfFiles } from './choice.ts';
 import { collectReach } from './collect.ts';
 import { installStryker } from './install.ts';
 import { loadMutantSource, sampledFiles, withMutant, type PlausibleMutant } from './plausible.ts';
+import { readPlanted } from './planted.ts';
 import { diffOf, sampleSummary, triedLine, type Tried } from './sample-report.ts';
 import { tryTests } from './trial.ts';
 import { createWorkingCopy, type WorkingCopy } from './working-copy.ts';
@@ -18,36 +19,39 @@ const REACH = local('mutation', 'reach');
 const RESULTS = local('mutation', 'sample.json');
 
 /**
- * `count`: how many mutants. `paths`: only files and folders below these; all of `src` if there are none. `isFresh`:
- * records again which tests reach what. `isRepeated`: tries mutants again that no test killed.
+ * `planted`: a file with the mutants, see `planted.ts`; or they are chosen at random. `isFresh`: records again which tests
+ * reach what. `isRepeated`: tries mutants again that no test killed.
  */
 export type SampleOptions = {
-  count: number;
-  seed: number;
-  paths: readonly string[];
+  mutants: { planted: string } | RandomChoice;
   isFresh: boolean;
   isRepeated: boolean;
 };
+/** `count`: how many mutants. `paths`: only files and folders below these; all of `src` if there are none. */
+type RandomChoice = { count: number; seed: number; paths: readonly string[] };
 
 /**
- * Plants mutants, chosen at random in the code that `npm run mutate` does not mutate otherwise, one at a time in a copy of
- * the checkout. Runs the tests that reach each one. Prints the survivors and the score. The results of the same seed
- * are kept, so that an interrupted sample continues.
+ * Plants mutants one at a time in a copy of the checkout: those of a file, or ones chosen at random in the code that
+ * `npm run mutate` does not mutate otherwise. Runs the tests that reach each one. Prints the survivors and the score. The
+ * results of the same file or seed are kept, so that an interrupted sample continues.
  */
 export async function sample(options: SampleOptions): Promise<void> {
   const progress = progressOn(process.stdout);
-  await installStryker(progress);
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort());
   const copy = createWorkingCopy(COPY);
   if (options.isFresh) rmSync(REACH, { recursive: true, force: true });
+  const source = sourceOf(options);
+  const mutants =
+    'planted' in options.mutants
+      ? readPlanted(readFileSync(options.mutants.planted, 'utf8'), copy.files)
+      : await choose(copy, options.mutants, progress);
   const reaches = await collectReach(copy, REACH);
-  const mutants = await choose(copy, options);
-  const known = earlierResults(options);
+  const known = earlierResults(source, options.isRepeated);
   const results = mutants.flatMap((mutant) => known.find((tried) => isSame(tried, mutant)) ?? []);
   const waiting = mutants.filter((mutant) => !known.some((tried) => isSame(tried, mutant)));
   const others = known.filter((tried) => !mutants.some((mutant) => isSame(tried, mutant)));
-  const save = () => write(options.seed, [...results, ...others]);
+  const save = () => write(source, [...results, ...others]);
   if (waiting.length > 0)
     await withServices(progress, async (services) => {
       for (const mutant of waiting) {
@@ -60,8 +64,18 @@ export async function sample(options: SampleOptions): Promise<void> {
   report(copy, results);
 }
 
-/** Returns the chosen mutants. */
-async function choose(copy: WorkingCopy, { count, seed, paths }: SampleOptions): Promise<PlausibleMutant[]> {
+/** Returns the text that names where the mutants come from. */
+function sourceOf({ mutants }: SampleOptions): string {
+  return 'planted' in mutants ? resolve(mutants.planted) : `seed ${mutants.seed}`;
+}
+
+/** Returns the mutants chosen at random. */
+async function choose(
+  copy: WorkingCopy,
+  { count, seed, paths }: RandomChoice,
+  progress: Progress,
+): Promise<PlausibleMutant[]> {
+  await installStryker(progress);
   const textOf = (file: string) => copy.files.get(file) ?? '';
   const source = await loadMutantSource();
   const files = sampledFiles(copy.root).filter((file) => isBelow(file, paths));
@@ -115,16 +129,16 @@ function report(copy: WorkingCopy, results: readonly Tried[]): void {
   console.log(`\n${sampleSummary(results.map(({ outcome }) => outcome))}`);
 }
 
-function earlierResults({ seed, isRepeated }: SampleOptions): Tried[] {
+function earlierResults(source: string, isRepeated: boolean): Tried[] {
   if (!existsSync(RESULTS)) return [];
-  const earlier = JSON.parse(readFileSync(RESULTS, 'utf8')) as { seed: number; results: Tried[] };
-  if (earlier.seed !== seed) return [];
+  const earlier = JSON.parse(readFileSync(RESULTS, 'utf8')) as { source: string; results: Tried[] };
+  if (earlier.source !== source) return [];
   return earlier.results.filter(({ outcome }) => !isRepeated || outcome.status === 'killed');
 }
 
-function write(seed: number, results: readonly Tried[]): void {
+function write(source: string, results: readonly Tried[]): void {
   mkdirSync(dirname(RESULTS), { recursive: true });
-  writeFileSync(RESULTS, JSON.stringify({ seed, results }, null, 1));
+  writeFileSync(RESULTS, JSON.stringify({ source, results }, null, 1));
 }
 
 function isSame(one: PlausibleMutant, other: PlausibleMutant): boolean {

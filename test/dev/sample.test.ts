@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { checkout } from '../../dev/common/paths.ts';
 import { candidatesFor } from '../../dev/mutation/candidates.ts';
 import { chooseMutants, orderOfFiles } from '../../dev/mutation/choice.ts';
+import { readPlanted } from '../../dev/mutation/planted.ts';
 import { sampledFiles, withMutant, type PlausibleMutant } from '../../dev/mutation/plausible.ts';
 import { diffOf, sampleSummary, triedLine, wilsonInterval } from '../../dev/mutation/sample-report.ts';
 import { hashOf, testsCalling, type TestReach } from '../../dev/tests/reach.ts';
@@ -26,6 +27,24 @@ function mutant(original: string, replacement: string): PlausibleMutant {
   const start = TEXT.indexOf(original);
   return { file: FILE, mutator: 'Example', start, end: start + original.length, original, replacement };
 }
+
+describe('planted faults', () => {
+  const read = (faults: unknown) => readPlanted(JSON.stringify(faults), new Map([[FILE, TEXT]]));
+
+  it('become mutants of what they change', () => {
+    const fault = { file: FILE, original: 'return 1 < 2;', replacement: 'return 1 > 2;', effect: 'none' };
+    assert.deepEqual(read([fault]), [{ ...mutant('<', '>'), mutator: 'planted' }]);
+    const [longer] = read([{ file: FILE, original: 'return 3;', replacement: 'return 33;' }]);
+    assert.equal(withMutant(TEXT, longer ?? assert.fail()), TEXT.replace('return 3;', 'return 33;'));
+  });
+
+  it('are refused if their text does not occur exactly once', () => {
+    const fault = (original: string) => [{ file: FILE, original, replacement: '' }];
+    assert.throws(() => read(fault('return')), /fault 1 does not occur exactly once/);
+    assert.throws(() => read(fault('return 4')), /fault 1 does not occur exactly once/);
+    assert.throws(() => read([{ file: FILE, original: 'return 3' }]), /replacement/);
+  });
+});
 
 describe('the files of a sample', () => {
   it('are those that are not mutated otherwise, without migrations', () => {
