@@ -1,5 +1,5 @@
 import { affectedTests } from '../tests/affected.ts';
-import { testsCalling, type TestReach } from '../tests/reach.ts';
+import { testsCalling, testsUsing, type TestReach } from '../tests/reach.ts';
 
 /** Code that runs in threads of Temporal's workers, where calls are not counted. */
 const IN_THREADS = /^src\/workflows\//;
@@ -11,9 +11,10 @@ const WORD_LENGTH = 4;
 export type Candidates = { tests: { test: string; ms: number }[]; isReached: boolean };
 
 /**
- * Returns the test files that may notice a mutant: those that call its function. If none is known, for example because
- * the code runs in a process that a test starts, it returns those that depend on the file by imports; for workflows
- * also all tests of workflows and agents.
+ * Returns the test files that may notice a mutant: those that call its function, then those that call others of its file.
+ * A service that several test files share calls some functions only once, for the first of these. If no test file is
+ * known, for example because the code runs in a process that a test starts, it returns those that depend on the file by
+ * imports; for workflows also all tests of workflows and agents.
  * @param files every file of the repository by its path, with its text
  */
 export function candidatesFor(
@@ -25,7 +26,10 @@ export function candidatesFor(
   const usable = reaches.filter(({ isPassed }) => isPassed);
   const calling = testsCalling(usable, { file, text: files.get(file) ?? '', at }) ?? [];
   const isInThreads = IN_THREADS.test(file);
-  if (calling.length > 0 && !isInThreads) return { tests: inOrder(file, calling), isReached: true };
+  if (calling.length > 0 && !isInThreads) {
+    const others = testsUsing(usable, file).filter((reach) => !calling.includes(reach));
+    return { tests: [...inOrder(file, calling), ...inOrder(file, others)], isReached: true };
+  }
   const affected = new Set(affectedTests([file], files));
   // A bundle of workflows names its entries only in part.
   const importing = usable.filter(

@@ -61,3 +61,8 @@ export function testsCalling(
     )
     .map(({ reach }) => reach);
 }
+
+/** Returns the test files that call any function of a source file. */
+export function testsUsing(reaches: readonly TestReach[], file: string): TestReach[] {
+  return reaches.filter(({ sources }) => sources[file]?.functions.some(([, , calls]) => calls > 0) ?? false);
+}

@@ -52,6 +52,12 @@ describe('A2A over JSON-RPC and HTTP+JSON', function () {
     const idsIn = ({ tasks }: Json) => tasks.map(({ id }: Json) => id);
     for (const result of await list()) assert.deepEqual(idsIn(result), [second.id, first.id]);
     const [before] = await list();
+    const changedSince = async (since: string) => {
+      const filter = { contextId, statusTimestampAfter: since };
+      return await both('ListTasks', filter, `/tasks?${new URLSearchParams(filter).toString()}`);
+    };
+    for (const result of await changedSince(before.tasks[1].status.timestamp))
+      assert.deepEqual([idsIn(result), result.totalSize], [[second.id, first.id], 2], 'one is still open');
     await answered(first.id);
     for (const result of await list()) {
       assert.deepEqual(idsIn(result), [first.id, second.id]);
@@ -59,9 +65,7 @@ describe('A2A over JSON-RPC and HTTP+JSON', function () {
       assert.ok(times[0] > before.tasks[0].status.timestamp && times[0] > times[1], times.join());
     }
     const since = (await list())[0].tasks[0].status.timestamp;
-    const filter = { contextId, statusTimestampAfter: since };
-    const query = new URLSearchParams(filter);
-    for (const result of await both('ListTasks', filter, `/tasks?${query.toString()}`))
+    for (const result of await changedSince(since))
       assert.deepEqual([idsIn(result), result.totalSize], [[first.id], 1]);
   });
 

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import type { Database } from '../../src/database/database.ts';
-import { readEnginePausedMs, recordChange, recordChangeOfView } from '../../src/database/tasks/feed.ts';
+import {
+  listEventsAfterPositions,
+  readEnginePausedMs,
+  recordChange,
+  recordChangeOfView,
+} from '../../src/database/tasks/feed.ts';
 import { findRun, markEnginePauseSignalled, recordEnginePause } from '../../src/database/tasks/task-runs.ts';
 import type { Writer } from '../../src/domain/tasks/run-change.ts';
 import type { Step } from '../../src/domain/tasks/run-schemas.ts';
@@ -219,5 +224,16 @@ describe('the stored view of a run', () => {
     assert.equal(await since(4), 11_000);
     assert.equal(await since(10), 5_000);
     assert.equal(await since(30), 0);
+  });
+
+  it('has events with their age in milliseconds, by the clock of the database', async () => {
+    const id = await quietRun(database, installation);
+    await recordSteps(id, [step('design', 'running')]);
+    await database.em
+      .getConnection()
+      .execute("update task_events set written_at = now() - interval '1 day' where execution_id = ?", [id]);
+    const [[aged] = []] = await listEventsAfterPositions(database, [{ executionId: id, after: 0 }], 10);
+    const days = (aged?.ageMs ?? 0) / 86_400_000;
+    assert.ok(days >= 1 && days < 2, `${days} days`);
   });
 });

@@ -145,6 +145,19 @@ describe('the test files for a mutant', () => {
     assert.ok(isReached);
   });
 
+  it('are also those that call only other functions of the file, after the others', () => {
+    const reaches = [
+      reachOf('test/api/other.test.ts', [[TWO, 1]], { ms: 10 }),
+      reachOf('test/api/unrelated.test.ts', [], { ms: 10 }),
+      reachOf('test/api/long.test.ts', [[ONE, 1]], { ms: 900 }),
+    ];
+    const { tests } = candidatesFor({ file: FILE, at }, reaches, new Map([[FILE, TEXT]]));
+    assert.deepEqual(
+      tests.map(({ test }) => test),
+      ['test/api/long.test.ts', 'test/api/other.test.ts'],
+    );
+  });
+
   it('are those that import the file if none calls the function', () => {
     const files = new Map([
       [FILE, TEXT],

@@ -48,14 +48,16 @@ describe('the feeds that a gateway follows', () => {
         return () => void listeners.delete(id);
       },
     } as unknown as Notifications;
+    const metrics = createMetricsRecorder(() => new Date());
     const feeds = createRunFeeds({
       database: fresh.database,
       notifications,
-      metrics: createMetricsRecorder(() => new Date()),
+      metrics,
       log: pino({ level: 'silent' }),
       ...options,
     });
-    return { feeds, listeners, notify: (run: string) => listeners.get(run)?.() };
+    const lag = () => metrics.read({ workflow: 1, webhook: 0 }).lag_ms.max;
+    return { feeds, listeners, lag, notify: (run: string) => listeners.get(run)?.() };
   }
 
   it('are not sent to a client that left while it did not receive, and then reads on', async () => {
@@ -165,6 +167,32 @@ describe('the feeds that a gateway follows', () => {
         await eventually('the quick client has the event', () => quick.received.length === count);
       }
       assert.deepEqual([slow.received, closedWith], [[1], []]);
+    } finally {
+      feeds.close();
+    }
+  });
+
+  it('lag only for events that came after the client, not for those before', async () => {
+    const { database, installation } = fresh;
+    const { feeds, notify, lag } = setUp();
+    const run = await quietRun(database, installation);
+    const { received, connection } = createClient({ isSlow: false });
+    await writeEvents(database, run, { count: 2, bytes: 1 });
+    try {
+      feeds.follow(run, 0, connection);
+      await eventually('the client has the events', () => received.length === 2);
+      assert.equal(lag(), null);
+      await writeEvents(database, run, { count: 1, bytes: 1 });
+      await database.em
+        .getConnection()
+        .execute(
+          "update task_events set written_at = now() - interval '1 day' where execution_id = ? and seq = 3",
+          [run],
+        );
+      notify(run);
+      await eventually('the client has the new event', () => received.length === 3);
+      const days = (lag() ?? 0) / 86_400_000;
+      assert.ok(days >= 1 && days < 2, `${days} days`);
     } finally {
       feeds.close();
     }
