@@ -11,10 +11,9 @@ const WORD_LENGTH = 4;
 export type Candidates = { tests: { test: string; ms: number }[]; isReached: boolean };
 
 /**
- * Returns the test files that may notice a mutant: those that call its function, then those that call others of its file.
- * A service that several test files share calls some functions only once, for the first of these. If no test file is
- * known, for example because the code runs in a process that a test starts, it returns those that depend on the file by
- * imports; for workflows also all tests of workflows and agents.
+ * Returns the test files that may notice a mutant: those that call its function, then those that call others of its file,
+ * then those that depend on the file by imports. A service that several test files share loads its code and calls some
+ * functions only once, for the first of these. Code of workflows may be noticed by all tests of workflows and agents.
  * @param files every file of the repository by its path, with its text
  */
 export function candidatesFor(
@@ -24,18 +23,20 @@ export function candidatesFor(
 ): Candidates {
   // A test that fails without a mutant says nothing.
   const usable = reaches.filter(({ isPassed }) => isPassed);
-  const calling = testsCalling(usable, { file, text: files.get(file) ?? '', at }) ?? [];
   const isInThreads = IN_THREADS.test(file);
-  if (calling.length > 0 && !isInThreads) {
-    const others = testsUsing(usable, file).filter((reach) => !calling.includes(reach));
-    return { tests: [...inOrder(file, calling), ...inOrder(file, others)], isReached: true };
-  }
+  const calling = isInThreads ? [] : (testsCalling(usable, { file, text: files.get(file) ?? '', at }) ?? []);
+  const using = isInThreads ? [] : testsUsing(usable, file);
   const affected = new Set(affectedTests([file], files));
   // A bundle of workflows names its entries only in part.
   const importing = usable.filter(
     ({ test }) => affected.has(test) || (isInThreads && TESTS_OF_WORKFLOWS.test(test)),
   );
-  return { tests: inOrder(file, importing.length > 0 ? importing : usable), isReached: isInThreads };
+  const groups = [calling, using, importing].map((group) => inOrder(file, group));
+  const tests = [...new Map(groups.flat().map((one) => [one.test, one])).values()];
+  return {
+    tests: tests.length > 0 ? tests : inOrder(file, usable),
+    isReached: isInThreads || calling.length > 0,
+  };
 }
 
 /** Orders test files by their duration. Those whose path has words of the mutated file count as shorter. */
