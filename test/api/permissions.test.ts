@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { z } from 'zod';
 import { allRoutes } from '../../src/api/app.ts';
 import type { Dependencies } from '../../src/api/dependencies.ts';
 import type { Access, Route } from '../../src/api/http/route.ts';
@@ -96,4 +97,26 @@ describe('the operations of the API', () => {
     const lines = allRoutes({} as Dependencies).map(lineOf);
     assert.deepEqual(lines, REQUIRED.trim().split(/\n\s*/));
   });
+
+  it('know the parameters of their query and the members of their body, and refuse others', () => {
+    const known = allRoutes({} as Dependencies).flatMap(({ method, path, query, body }) => {
+      const schemas = { query, body };
+      return Object.entries(schemas).map(([what, schema]) => ({
+        what: `${what} of ${method} ${path}`,
+        schema,
+      }));
+    });
+    const accepting = known.filter(({ schema }) => schema && !refusesUnknown(schema)).map(({ what }) => what);
+    // A browser gets these addresses from others: from links, and from the provider.
+    const followed = ['query of get /api/v1/openid/sign-in', 'query of get /api/v1/openid/callback'];
+    assert.deepEqual(accepting, followed);
+  });
 });
+
+/** Returns whether a schema refuses an object because of an unknown member. */
+function refusesUnknown(schema: z.ZodType): boolean {
+  const isAboutIt = (issue: z.core.$ZodIssue): boolean =>
+    (issue.code === 'unrecognized_keys' && issue.keys.includes('unheard_of')) ||
+    (issue.code === 'invalid_union' && issue.errors.flat().some(isAboutIt));
+  return schema.safeParse({ unheard_of: 1 }).error?.issues.some(isAboutIt) ?? false;
+}
