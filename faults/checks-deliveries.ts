@@ -127,12 +127,15 @@ function isRetriedBySchedule({ attempts: made }: DeliveryRow): boolean {
   return made.filter(({ trigger }) => trigger === 'automatic').length > 1;
 }
 
-/** Returns whether the fault can keep a delivery worker from recording requests it has sent. */
+/** The processes that send webhooks: delivery workers, and APIs while events arrive slowly. */
+const SENDS_WEBHOOKS = /^(?:delivery-worker|api)-/;
+
+/** Returns whether the fault can keep a process from recording requests it has sent. */
 function canCauseDuplicates({ fault }: InjectedFault): boolean {
-  if (fault.kind === 'disconnect') return fault.link.startsWith('delivery-worker');
+  if (fault.kind === 'disconnect') return SENDS_WEBHOOKS.test(fault.link);
   if (fault.kind === 'disk') return true;
   if (!('part' in fault)) return false;
-  return fault.part.startsWith('delivery-worker') || fault.part === 'temporal' || fault.part === 'postgres';
+  return SENDS_WEBHOOKS.test(fault.part) || fault.part === 'temporal' || fault.part === 'postgres';
 }
 
 function agreesWithReceiver(

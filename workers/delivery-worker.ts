@@ -39,7 +39,7 @@ export async function startDeliveryWorker(
   const notifications = await startNotifications(configuration.databaseUrl, log, ['relayAnswers']);
   opening.defer(() => notifications.close());
   const connections = { client, sealing, engineTime: given?.time, notifications };
-  const deliveries = openDeliveries(opening, foundation, connections);
+  const { activities: deliveries } = openDeliveries(opening, foundation, connections);
   const maintenance = await openMaintenance(opening, foundation);
   const workers = openWorkers(opening, foundation, engine);
   const worker = await workers.start('deliveries', {

@@ -11,7 +11,7 @@ export const GUARANTEES = {
   success: 'After a successful attempt, the schedule sends nothing more',
   log: 'The log contains no attempt that was not made',
   manual: 'A manual retry with the response 202 makes one attempt, or the delivery says why not',
-  turns: 'A delivery worker takes turns among workspaces, and among the webhooks of a workspace.',
+  turns: 'A process that sends webhooks takes turns among workspaces, and among the webhooks of a workspace.',
   accepted:
     'A submission with the response 201 is not lost, even if any process is killed immediately afterwards',
   control:

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { countCalls } from '../runtime/count-calls.ts';
 import { openDeliveries } from '../runtime/delivery-activities.ts';
 import { openCallbacks } from '../runtime/callbacks.ts';
 import { openEngine, openFoundation, openSealing } from '../runtime/foundation.ts';
@@ -92,11 +91,12 @@ export async function bootstrap(
   const notifications = await startNotifications(databaseUrl, log);
   opening.defer(() => notifications.close());
   const callbacks = openCallbacks(opening, foundation, sealing);
-  const workers = openWorkers(opening, foundation, engine);
-  const dispatches = eagerStart
-    ? countCalls(openDeliveries(opening, foundation, { client, sealing, notifications }).dispatchGroup)
+  const deliveries = eagerStart
+    ? openDeliveries(opening, foundation, { client, sealing, notifications })
     : null;
-  const dispatchGroup = dispatches?.call;
+  const dispatchGroup = deliveries?.activities.dispatchGroup;
+  // Closed before the deliveries, which wait for the attempts that its activities have begun.
+  const workers = openWorkers(opening, foundation, engine);
   const worker = await startRunWorker(workers, foundation, { catalogue, ...callbacks, dispatchGroup });
   const control = createTaskControl({ client, taskQueue, eagerStart, searchable });
   const deliveryControl = createDeliveryControl({ client, taskQueue });
@@ -105,7 +105,7 @@ export async function bootstrap(
   const groupStarter = createGroupStarter({
     store: createDeliveryStore(database),
     control: deliveryControl,
-    ownDispatches: dispatches && dispatches.inProgress,
+    ownAttempts: deliveries && deliveries.firstAttempts,
     inTrace,
     log,
   });

@@ -77,13 +77,15 @@ const PARTS: readonly Part[] = [
   deleteAbandonedListeners,
 ];
 
-/** The slow parts, which run every {@link SWEEP_EVERY_MS}, concurrently with the turns. */
+/**
+ * The slow parts, which run every {@link SWEEP_EVERY_MS}, concurrently with the turns. The last one may take minutes: it
+ * holds the deliveries of webhooks with a large backlog, with rests.
+ */
 const SWEEP_PARTS: readonly Part[] = [
   sweep,
   startUnsentCallbacks,
   startUnstartedCallbackRetries,
   regroupStuckEvents,
-  holdOrCancelLeftovers,
   restartBacklogs,
   restartEndedRetries,
   startForgottenManualRetries,
@@ -92,6 +94,7 @@ const SWEEP_PARTS: readonly Part[] = [
   startUnsentNotices,
   removeExpired,
   deleteOldRequests,
+  holdOrCancelLeftovers,
 ];
 
 /** A running reconciler. `stop` waits for the part in progress, but at most {@link STOP_MS}. */

@@ -28,8 +28,8 @@ type DeliveryConnections = {
 };
 
 /**
- * Opens the dependencies of webhook deliveries and returns the activities that use them. Closing waits briefly for attempts in
- * progress.
+ * Opens the dependencies of webhook deliveries and returns the activities that use them, and the number of first attempts in
+ * progress. Closing waits briefly for attempts in progress.
  * @throws if the certificates or the proxy of the configuration cannot be read
  */
 export function openDeliveries(
@@ -71,7 +71,7 @@ export function openDeliveries(
     },
   });
   closing.defer(() => deliveries.close());
-  return deliveries.activities;
+  return { activities: deliveries.activities, firstAttempts: deliveries.firstAttempts };
 }
 
 /** Returns the function that opens secrets of webhooks. Its errors end the attempt; the log gives the key. */

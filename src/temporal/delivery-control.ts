@@ -54,15 +54,18 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
   const { deliveries: queue, runs } = taskQueues(taskQueue);
   const within = <T>(ms: number, call: () => Promise<T>) => withinDeadline(client, ms, call);
 
-  /** Starts a workflow. Does nothing if a workflow with this id was started before, and then returns `known`. */
+  /**
+   * Starts a workflow. Does nothing if a workflow with this id was started before, and then returns null. `eagerlyStarted`:
+   * a worker of this process has it.
+   */
   async function start(
     type: string,
     workflowId: string,
     input: object,
     options: StartOptions = {},
-  ): Promise<'started' | 'known'> {
+  ): Promise<{ eagerlyStarted: boolean } | null> {
     try {
-      await within(START_LIMIT_MS, () =>
+      return await within(START_LIMIT_MS, () =>
         client.workflow.start(type, {
           workflowId,
           taskQueue: queue,
@@ -71,9 +74,8 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
           ...options,
         }),
       );
-      return 'started';
     } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) return 'known';
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return null;
       throw startFailure(error);
     }
   }
@@ -105,10 +107,10 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     /**
      * Starts the matching and sending of stored groups of events, in one workflow. If the first group has a workflow
      * already, which may not know the others, they get another one. `here`: the worker of runs in this process gets the
-     * workflow with the response to the start, if it has a free slot.
+     * workflow with the response to the start, if it has a free slot. Returns whether it got it.
      * @throws EngineUnavailable | EngineUncertain
      */
-    async dispatch(groupIds: readonly [string, ...string[]], { here = false } = {}): Promise<void> {
+    async dispatch(groupIds: readonly [string, ...string[]], { here = false } = {}): Promise<boolean> {
       const options = {
         priority: { priorityKey: PRIORITIES.dispatch },
         ...(here ? { taskQueue: runs, requestEagerStart: true } : {}),
@@ -116,8 +118,10 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
       for (const [index, groupId] of groupIds.entries()) {
         const input: DispatchInput = { groupId, groupIds: groupIds.slice(index) };
         const workflowId = dispatchWorkflowId(groupId);
-        if ((await start(DISPATCH_EVENTS_WORKFLOW, workflowId, input, options)) === 'started') return;
+        const started = await start(DISPATCH_EVENTS_WORKFLOW, workflowId, input, options);
+        if (started) return started.eagerlyStarted;
       }
+      return false;
     },
 
     /**
@@ -156,7 +160,8 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     async startOverdueRetries(delivery: DeliveryInput): Promise<'started' | 'known'> {
       const priority = { priorityKey: PRIORITIES.retries };
       const options = { priority, workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const };
-      return await start(WEBHOOK_DELIVERY_WORKFLOW, deliveryWorkflowId(delivery), delivery, options);
+      const id = deliveryWorkflowId(delivery);
+      return (await start(WEBHOOK_DELIVERY_WORKFLOW, id, delivery, options)) ? 'started' : 'known';
     },
 
     /**
@@ -177,7 +182,8 @@ export function createDeliveryControl({ client, taskQueue }: { client: Client; t
     async attemptOverdue(input: AttemptInput): Promise<'started' | 'known'> {
       const priority = { priorityKey: PRIORITIES.attempt };
       const options = { priority, workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const };
-      return await start(WEBHOOK_ATTEMPT_WORKFLOW, attemptWorkflowId(input.token), input, options);
+      const id = attemptWorkflowId(input.token);
+      return (await start(WEBHOOK_ATTEMPT_WORKFLOW, id, input, options)) ? 'started' : 'known';
     },
 
     /** Ends the workflow of a scheduled attempt that will not be made. Does nothing if it has ended. */

@@ -4,6 +4,7 @@ import { createRetryStarter } from '../../src/api/deliveries/retry-starter.ts';
 import { createGroupStarter } from '../../src/api/events/group-starter.ts';
 import { createStarter } from '../../src/api/starter.ts';
 import { EngineRefusal, startFailure } from '../../src/temporal/task-control.ts';
+import { eventually } from '../support/eventually.ts';
 
 const GRPC_UNAUTHENTICATED = 16;
 
@@ -43,8 +44,13 @@ describe('the starter of groups of events', () => {
     const dispatched: string[][] = [];
     const starter = createGroupStarter({
       store: { markGroupsStarted: () => Promise.reject(new Error('no connection')) },
-      control: { dispatch: async (ids) => void dispatched.push([...ids]) },
-      ownDispatches: null,
+      control: {
+        async dispatch(ids) {
+          dispatched.push([...ids]);
+          return false;
+        },
+      },
+      ownAttempts: null,
       log: pino({ level: 'silent' }),
     });
     for (const id of ['one', 'two']) starter.add({ id, events: 1, bytes: 1, traceparent: null });
@@ -54,35 +60,61 @@ describe('the starter of groups of events', () => {
 });
 
 describe('a dispatch of events', () => {
-  /** Returns whether these groups, which wait together, are dispatched by their own process. */
-  async function isHere(ownDispatches: (() => number) | null, events: readonly number[]): Promise<boolean[]> {
+  /** Where a dispatch should run and does run, or why it fails. */
+  type Place = { here: boolean; isHere: boolean | Error };
+
+  /** Starts groups of these numbers of events, one after another, at these times. Returns where each one should run. */
+  async function placesOf(
+    groups: readonly { events: number; at: number; isHere?: boolean | Error }[],
+    ownAttempts: (() => number) | null = () => 0,
+  ): Promise<Place['here'][]> {
     const places: boolean[] = [];
-    const first = Promise.withResolvers<undefined>();
+    let [time, isHere]: [number, boolean | Error] = [0, true];
     const starter = createGroupStarter({
       store: { markGroupsStarted: async () => {} },
       control: {
         async dispatch(_ids, { here = false } = {}) {
           places.push(here);
-          if (places.length === 1) await first.promise;
+          if (isHere instanceof Error) throw isHere;
+          return here && isHere;
         },
       },
-      ownDispatches,
+      ownAttempts,
+      now: () => time,
       log: pino({ level: 'silent' }),
     });
-    starter.add({ id: 'first', events: 1_000, bytes: 1, traceparent: null });
-    for (const [index, count] of events.entries())
-      starter.add({ id: String(index), events: count, bytes: 1, traceparent: null });
-    first.resolve(undefined);
-    await starter.close();
-    return places.slice(1);
+    for (const [index, group] of groups.entries()) {
+      ({ at: time, isHere = true } = group);
+      starter.add({ id: String(index), events: group.events, bytes: 1, traceparent: null });
+      await eventually('the group is started', () => places.length === index + 1);
+      await starter.close();
+    }
+    return places;
   }
+  const refusal = startFailure(Object.assign(new Error('full'), { code: 8, details: '', metadata: {} }));
 
-  it('of a small group is run by the process that accepted it, if that sends webhooks and has room', async () => {
-    assert.deepEqual(await isHere(() => 0, [1]), [true]);
-    assert.deepEqual(await isHere(() => 20, [1]), [false]);
-    assert.deepEqual(await isHere(null, [1]), [false]);
-    assert.deepEqual(await isHere(() => 0, [1, 1]), [false], 'two groups wait');
+  it('is made by the process that accepted them, if that sends webhooks and has few attempts in progress', async () => {
+    const groups = [{ events: 1, at: 0 }];
+    assert.deepEqual(await placesOf(groups), [true]);
+    assert.deepEqual(await placesOf(groups, () => 10), [false]);
+    assert.deepEqual(await placesOf(groups, null), [false]);
   });
+
+  for (const [what, first] of [
+    ['a burst that a delivery worker has', { events: 100 }],
+    ['events that Temporal gave to another worker', { events: 1, isHere: false }],
+    ['events whose workflow may not have been started', { events: 1, isHere: refusal }],
+  ] as const) {
+    it(`does not overtake ${what}, for 5 s`, async () => {
+      const groups = [
+        { at: 0, ...first },
+        { at: 4_999, events: 1 },
+        { at: 9_998, events: 1 },
+        { at: 14_998, events: 1 },
+      ];
+      assert.deepEqual((await placesOf(groups)).slice(1), [false, false, true]);
+    });
+  }
 });
 
 describe('a starter of stored work', () => {

@@ -23,6 +23,7 @@ describe('the workflows of deliveries', () => {
           starts.push({ type, workflowId, args, place, ...(startDelay === undefined ? {} : { startDelay }) });
           if (known.includes(workflowId))
             throw new WorkflowExecutionAlreadyStartedError('known', workflowId, type);
+          return { eagerlyStarted: rest.requestEagerStart === true };
         },
       },
     } as unknown as Client;
@@ -41,14 +42,14 @@ describe('the workflows of deliveries', () => {
     const second = ['events:two', { groupId: 'two', groupIds: ['two', 'three'] }];
     assert.deepEqual(inputs(others), [first, second]);
     const none = open(['events:one', 'events:two']);
-    await none.control.dispatch(['one', 'two']);
+    assert.equal(await none.control.dispatch(['one', 'two'], { here: true }), false);
     assert.equal(none.starts.length, 2);
   });
 
   it('dispatch groups in a delivery worker, or at once in the process that accepted them', async () => {
     const { control, starts } = open();
-    await control.dispatch(['one']);
-    await control.dispatch(['two'], { here: true });
+    assert.equal(await control.dispatch(['one']), false);
+    assert.equal(await control.dispatch(['two'], { here: true }), true);
     assert.deepEqual(
       starts.map(({ place }) => place),
       [

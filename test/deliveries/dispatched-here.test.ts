@@ -23,15 +23,20 @@ describe('an event that its own process dispatches', () => {
   });
   after(() => api?.close());
 
-  /** Publishes an event over HTTP. Returns the id of the workflow that dispatches it. */
-  async function publish(): Promise<string> {
-    const id = `evt_${randomUUID()}`;
+  async function post(body: object): Promise<void> {
     const response = await fetch(`${api.url}/api/v1/events`, {
       method: 'POST',
       headers: { 'X-API-Key': world.installation.api_key, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ id, event: 'issue.created', data: { issue: { id: '1' } } }),
+      body: JSON.stringify(body),
     });
     assert.equal(response.status, 202);
+  }
+  const eventWith = (id: string) => ({ id, event: 'issue.created', data: { issue: { id: '1' } } });
+
+  /** Publishes an event over HTTP. Returns the id of the workflow that dispatches it. */
+  async function publish(): Promise<string> {
+    const id = `evt_${randomUUID()}`;
+    await post(eventWith(id));
     const rows = await world.database.em
       .fork()
       .execute<{ group_id: string }[]>('select group_id from events where id = ?', [id]);
@@ -72,6 +77,7 @@ describe('an event that its own process dispatches', () => {
       return undefined;
     });
     const workflowId = await publish();
+    await receiver.receives(1);
     await eventually(
       'the rest is scheduled',
       async () => scheduledOf(await historyOf(workflowId)).length > 0,
@@ -85,6 +91,41 @@ describe('an event that its own process dispatches', () => {
       (await world.deliveries(webhookId)).map(({ status }) => status),
       ['succeeded'],
     );
+    await world.changeWebhook(webhookId, { active: false });
+  });
+
+  it('is sent once and recorded if the process stops at that moment, although its receiver is slow', async () => {
+    const webhookId = await world.webhook({ url: receiver.url });
+    receiver.answering((_request, response) => {
+      setTimeout(() => response.writeHead(204).end(), 3_500);
+      return undefined;
+    });
+    await post(eventWith(`evt_${randomUUID()}`));
+    await api.close();
+    assert.equal(receiver.requests.length, 1);
+    assert.deepEqual(
+      (await world.deliveries(webhookId)).map(({ status }) => status),
+      ['succeeded'],
+    );
+    await world.changeWebhook(webhookId, { active: false });
+    api = await bootstrap(world.configuration, silent);
+  });
+
+  it('does not overtake the events of a burst, which a delivery worker sends', async () => {
+    const webhookId = await world.webhook({ url: receiver.url });
+    receiver.answering((_request, response) => {
+      setTimeout(() => response.writeHead(204).end(), 50);
+      return undefined;
+    });
+    const worker = await startDeliveryWorker(world.configuration, silent);
+    const burst = Array.from({ length: 60 }, () => `evt_${randomUUID()}`);
+    await post({ events: burst.map(eventWith) });
+    await receiver.receives(11);
+    const last = `evt_${randomUUID()}`;
+    await post(eventWith(last));
+    const requests = await receiver.receives(61);
+    assert.equal(JSON.parse(String(requests.at(-1)?.body)).id, last);
+    await worker.close();
     await world.changeWebhook(webhookId, { active: false });
   });
 });

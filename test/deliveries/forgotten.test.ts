@@ -17,9 +17,10 @@ describe('groups that were stored but not started', () => {
       markGroupsStarted: async (ids: readonly string[]) => ids.forEach((id) => left.delete(id)),
     } as Partial<DeliveryStore> as DeliveryStore;
     const deliveryControl = {
-      async dispatch(ids: readonly string[]) {
+      async dispatch(ids: readonly string[]): Promise<boolean> {
         starts.push(ids.length);
         if (ids.some((id) => failing.includes(id))) throw new Error('this group cannot start');
+        return false;
       },
     } as Partial<DeliveryControl> as DeliveryControl;
     const log = pino({ level: 'silent' });

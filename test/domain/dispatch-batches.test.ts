@@ -4,6 +4,7 @@ import {
   isDispatchedHere,
   MAX_DISPATCH_BYTES,
   MAX_DISPATCH_EVENTS,
+  type OwnDispatches,
   restAfterDispatch,
 } from '../../src/domain/webhooks/dispatch-batches.ts';
 
@@ -33,15 +34,29 @@ describe('the groups that one workflow dispatches', () => {
     assert.equal(restAfterDispatch(groups([500], [500])), 120);
   });
 
-  it('are dispatched by the process that accepted them if it is a single one of at most 10 events', () => {
-    assert.equal(isDispatchedHere(groups([10]), 0), true);
-    assert.equal(isDispatchedHere(groups([11]), 0), false);
-    assert.equal(isDispatchedHere(groups([1], [1]), 0), false);
-    assert.equal(isDispatchedHere(groups(), 0), false);
-  });
+  describe('are dispatched by the process that accepted them', () => {
+    const isHere = (sizes: number[], own: Partial<OwnDispatches> = {}) =>
+      isDispatchedHere(groups(...sizes.map((size): [number] => [size])), {
+        attempts: 0,
+        elsewhereAt: Number.NEGATIVE_INFINITY,
+        now: 100_000,
+        ...own,
+      });
 
-  it('are dispatched by the process that accepted them while it runs fewer than 20 dispatches', () => {
-    assert.equal(isDispatchedHere(groups([1]), 19), true);
-    assert.equal(isDispatchedHere(groups([1]), 20), false);
+    it('if they have at most 10 events together', () => {
+      assert.deepEqual([isHere([10]), isHere([11])], [true, false]);
+      assert.deepEqual([isHere([4, 6]), isHere([4, 7])], [true, false]);
+    });
+
+    it('while it has fewer than 10 first attempts in progress', () => {
+      assert.deepEqual([isHere([1], { attempts: 9 }), isHere([1], { attempts: 10 })], [true, false]);
+    });
+
+    it('if it has left nothing to a delivery worker for 5 s', () => {
+      assert.deepEqual(
+        [isHere([1], { elsewhereAt: 95_001 }), isHere([1], { elsewhereAt: 95_000 })],
+        [false, true],
+      );
+    });
   });
 });

@@ -287,6 +287,18 @@ describe('the checker of the fault scenario', () => {
     assert.deepEqual(violatedIn(records), []);
   });
 
+  for (const part of ['delivery-worker-1', 'api-1'] as const) {
+    it(`accepts a request that was sent twice because ${part}, which sends webhooks, died`, () => {
+      const records = createPassingRecords();
+      const { requests } = webhook(records, 'steady');
+      const again = copyOf(first(requests));
+      requests.push(again);
+      const fault = { at: 0, durationMs: 1, lane: 'processes', kind: 'kill', part } as const;
+      records.faults.push({ fault, from: again.at, to: again.at + 1, failure: null });
+      assert.deepEqual(violatedIn(records), []);
+    });
+  }
+
   for (const [invariant, violate] of VIOLATIONS) {
     it(`reports "${invariant}" after: ${violate
       .toString()

@@ -25,8 +25,8 @@ export type DeliveryActivityDependencies = PostDependencies &
   };
 
 /**
- * Composes the activities of a delivery worker, which share one recorder. `close` waits briefly for attempts that outlive their
- * activity.
+ * Composes the activities of a delivery worker, which share one recorder. `firstAttempts` counts those in progress. `close`
+ * waits briefly for attempts that outlive their activity.
  */
 export function createDeliveryActivities(deps: DeliveryActivityDependencies) {
   const { store, control, engineTime, onError } = deps;
@@ -55,6 +55,7 @@ export function createDeliveryActivities(deps: DeliveryActivityDependencies) {
       ...createRetryActivities({ store, attempt, engineTime }),
       ...createManualRetryActivities({ store, attempt, engineTime }),
     },
+    firstAttempts: firstAttempts.inProgress,
     close: firstAttempts.close,
   };
 }

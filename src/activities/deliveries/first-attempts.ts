@@ -71,6 +71,9 @@ export function createFirstAttempts({ store, attempt, control }: FirstAttemptDep
       );
     },
 
+    /** Returns the number of attempts that are in flight or wait for their turn. */
+    inProgress: () => inFlight.size,
+
     /**
      * Waits briefly for the attempts in flight, which may outlive the activity that started them. Another process sends the
      * others again.

@@ -18,8 +18,10 @@ export type GroupToStart = StoredGroup & { traceparent: string | null };
 type GroupStarterDependencies = {
   store: Pick<DeliveryStore, 'markGroupsStarted'>;
   control: Pick<DeliveryControl, 'dispatch'>;
-  /** Returns the dispatches that this process runs at the moment; null if it runs none itself. */
-  ownDispatches: (() => number) | null;
+  /** Returns the first attempts in progress in this process; null if it makes none. */
+  ownAttempts: (() => number) | null;
+  /** Returns a time in milliseconds. Default: that of this process. */
+  now?: () => number;
   inTrace?: InTrace | undefined;
   log: Logger;
 };
@@ -28,16 +30,27 @@ type GroupStarterDependencies = {
 export function createGroupStarter({
   store,
   control,
-  ownDispatches,
+  ownAttempts,
+  now = () => performance.now(),
   inTrace = (_traceparent, work) => work(),
   log,
 }: GroupStarterDependencies): Starter<GroupToStart> {
+  let elsewhereAt = Number.NEGATIVE_INFINITY;
   return createStarter<GroupToStart>({
     async start(groups) {
       const [{ id, traceparent }, ...others] = groups;
       const ids = [id, ...others.map((group) => group.id)] as const;
-      const here = ownDispatches !== null && isDispatchedHere(groups, ownDispatches());
-      await inTrace(traceparent, () => control.dispatch(ids, { here }));
+      const here =
+        ownAttempts !== null &&
+        isDispatchedHere(groups, { attempts: ownAttempts(), elsewhereAt, now: now() });
+      await inTrace(traceparent, async () => {
+        let isHere = false;
+        try {
+          isHere = await control.dispatch(ids, { here });
+        } finally {
+          if (!isHere) elsewhereAt = now();
+        }
+      });
       // If the record is lost, the groups may be started twice. The second workflow finds them claimed.
       await store
         .markGroupsStarted(ids)

@@ -10,14 +10,22 @@ export const BATCH_ROWS = 200;
  */
 export const REST = { whileRequestWaits: 1, inBackground: 3 } as const;
 
+/** Maximum rest, in milliseconds: a part that waited for a lock took long, but wrote little. */
+const LONGEST_REST_MS = 1_000;
+
 export type Rest = (typeof REST)[keyof typeof REST];
 
 /** Makes one part of a large change, and then rests. */
 export async function makePart<T>(change: () => Promise<T>, rest: Rest): Promise<T> {
   const begun = performance.now();
   const result = await change();
-  await sleep(rest * (performance.now() - begun));
+  await sleep(restAfter(performance.now() - begun, rest));
   return result;
+}
+
+/** Returns the rest after a part that took `tookMs`, in milliseconds. */
+export function restAfter(tookMs: number, rest: Rest): number {
+  return Math.min(LONGEST_REST_MS, rest * tookMs);
 }
 
 /**

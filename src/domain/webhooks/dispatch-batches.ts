@@ -9,10 +9,21 @@ export const MAX_DISPATCH_BYTES = 4 * 1_024 * 1_024;
 const REST_PER_EVENT_MS = 12;
 const MAX_REST_MS = 120;
 
-/** Maximum number of events that the process that accepted them dispatches itself. */
+/** Maximum number of events that wait together and are dispatched by the process that accepted them. */
 const OWN_EVENTS = 10;
-/** Maximum number of dispatches that a process runs itself at once. */
-const OWN_DISPATCHES = 20;
+/**
+ * Attempts in progress with which a process dispatches nothing more itself: those that one webhook may have at once. So
+ * hardly any attempt waits for its turn there while a delivery worker overtakes it.
+ */
+const OWN_ATTEMPTS = 10;
+/** Time after which the attempts of an earlier dispatch have begun in a delivery worker or are in a backlog, in milliseconds. */
+const ELSEWHERE_MS = 5_000;
+
+/**
+ * What the process that accepted events knows about their dispatches. `attempts`: its own first attempts in progress.
+ * `elsewhereAt`: when it last left a dispatch to a delivery worker. `now`: the same clock. Both in milliseconds.
+ */
+export type OwnDispatches = { attempts: number; elsewhereAt: number; now: number };
 
 /** Returns how many of the groups, from the first one, the next workflow dispatches: at least one. */
 export function countNextGroups(groups: readonly StoredGroup[]): number {
@@ -38,10 +49,11 @@ export function restAfterDispatch(groups: readonly StoredGroup[]): number {
 
 /**
  * Returns whether the process that accepted these groups dispatches them itself, which is quicker than a task queue: if
- * events arrive slowly, and few of its dispatches are `inProgress`. Otherwise a delivery worker does.
+ * events arrive slowly, have few deliveries, and cannot overtake earlier ones that a delivery worker has. Otherwise a
+ * delivery worker dispatches them.
  */
-export function isDispatchedHere(groups: readonly StoredGroup[], inProgress: number): boolean {
-  const [group, ...others] = groups;
-  if (group === undefined || others.length > 0) return false;
-  return group.events <= OWN_EVENTS && inProgress < OWN_DISPATCHES;
+export function isDispatchedHere(groups: readonly StoredGroup[], own: OwnDispatches): boolean {
+  const events = groups.reduce((sum, group) => sum + group.events, 0);
+  const isBehindOthers = own.now - own.elsewhereAt < ELSEWHERE_MS;
+  return events <= OWN_EVENTS && own.attempts < OWN_ATTEMPTS && !isBehindOthers;
 }
