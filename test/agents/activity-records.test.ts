@@ -458,7 +458,7 @@ teams: { ${['feature', 'bug', 'spec', 'chore'].map((type) => `${type}: [{ step: 
     it('report messages and progress with their numbers', async () => {
       const feed = await createAgentFeed({ database: fresh.database, clock: () => AT }, workOf('ada'));
       feed.message('Hello');
-      feed.progress(10, null);
+      feed.progress(0, null);
       feed.progress(null, 'Looking');
       feed.progress(90, 'Nearly');
       await feed.flush();
@@ -470,7 +470,7 @@ teams: { ${['feature', 'bug', 'spec', 'chore'].map((type) => `${type}: [{ step: 
         rows.map(({ key, data }) => [key, data]),
         [
           [`agent.message:${STEP}:4:1`, { step, text: 'Hello' }],
-          [`step.progress:${STEP}:4:1`, { step, percent: 10 }],
+          [`step.progress:${STEP}:4:1`, { step, percent: 0 }],
           [`step.progress:${STEP}:4:2`, { step, text: 'Looking' }],
           [`step.progress:${STEP}:4:3`, { step, percent: 90, text: 'Nearly' }],
         ],
