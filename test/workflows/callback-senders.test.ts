@@ -7,6 +7,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { createCallbackAttempt } from '../../src/activities/callback-attempt.ts';
+import { CALLBACK_RESPONSE_BYTES, CALLBACK_TIMEOUT_MS } from '../../src/domain/common/limits.ts';
 import { CALLBACK_ATTEMPT_EXPIRY_MS } from '../../src/domain/tasks/callback-schedule.ts';
 import { createImmediateCallbacks } from '../../src/activities/immediate-callbacks.ts';
 import { createCallbackActivities } from '../../src/activities/send-callback.ts';
@@ -21,11 +22,14 @@ import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { createOutboundClient, type OutboundClient } from '../../src/outbound/attempt.ts';
+import type { AttemptRecord, AttemptRequest } from '../../src/outbound/attempt-record.ts';
+import { signature } from '../../src/outbound/sign.ts';
 import { UNTRACED } from '../../src/outbound/traces.ts';
 import { openCallbacks } from '../../src/runtime/callbacks.ts';
 import { readConfiguration } from '../../src/runtime/configuration.ts';
 import { openObservation } from '../../src/runtime/observation.ts';
 import { NO_TELEMETRY } from '../../src/runtime/telemetry.ts';
+import { feedOf } from '../gateway/quiet-runs.ts';
 import { post } from '../outbound/sending.ts';
 import { breakingAfter } from '../support/breaking.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
@@ -326,5 +330,136 @@ describe('a callback sender', function () {
     assert.ok(pending);
     await assert.rejects(attempt()(pending, ending), /the process ends/);
     assert.deepEqual([await log(), receiver.requests.length], [[], 0]);
+  });
+
+  it('sends the stored result signed, and records each attempt with its response and the next one', async () => {
+    const body = '{"a": "result"}';
+    const completedAt = new Date('2026-01-31T12:00:00.123Z');
+    await database.em
+      .fork()
+      .execute('update task_runs set callback_body = ?, completed_at = ? where id = ?', [
+        body,
+        completedAt,
+        id,
+      ]);
+    const times = [1, 2, 3, 4].map((n) => new Date(completedAt.getTime() + n * 60_000));
+    const [begun, ended] = times;
+    const made = { ...(await post(sender, receiver.url)), duration_ms: 17, address: '203.0.113.9' };
+    const response = {
+      status: 503,
+      headers: { 'x-a': 'b' },
+      body: Buffer.from('busy\u0000'),
+      truncated: false,
+    };
+    const failed = {
+      ...made,
+      outcome: 'failed',
+      failure: 'status',
+      message: 'The response has status 503',
+    } as const;
+    const records = [{ ...failed, response }, made] as AttemptRecord[];
+    const sent: AttemptRequest[] = [];
+    const seen: unknown[] = [];
+    const attemptNext = createCallbackAttempt({
+      database,
+      sender: {
+        ...sender,
+        attempt: async (request) => {
+          sent.push(request);
+          return records.shift() ?? assert.fail('too many attempts');
+        },
+      },
+      openSecret: (sealed, executionId) => `${sealed.slice(0, 2)} ${executionId}`,
+      newId: randomUUIDv7,
+      clock: () => times.shift() ?? assert.fail('no time is left'),
+      traces: UNTRACED,
+      onAttempt: ({ outcome }, executionId) => void seen.push([outcome, executionId]),
+    });
+    const next = async () => {
+      const pending = await findPendingCallback(database, id);
+      assert.ok(pending);
+      return await attemptNext(pending, new AbortController().signal);
+    };
+    await assert.rejects(next(), {
+      type: 'CallbackFailed',
+      message: 'The response has status 503',
+      nextRetryDelay: 1_000,
+      nonRetryable: false,
+    });
+    assert.deepEqual(await next(), { status: 204 });
+    const headers = {
+      accept: '*/*',
+      'accept-encoding': 'identity',
+      'user-agent': 'Baton',
+      'content-type': 'application/json',
+      'x-service-signature': signature(`v1 ${id}`, Buffer.from(body)),
+      'x-service-event': 'task.completed',
+      'x-service-delivery': id,
+      'x-service-timestamp': completedAt.toISOString(),
+    };
+    for (const request of sent) {
+      assert.deepEqual([request.url, request.headers, String(request.body)], [receiver.url, headers, body]);
+      assert.deepEqual(
+        [request.timeoutMs, request.maxResponseBytes],
+        [CALLBACK_TIMEOUT_MS, CALLBACK_RESPONSE_BYTES],
+      );
+    }
+    assert.deepEqual(seen, [
+      ['failed', id],
+      ['succeeded', id],
+    ]);
+    const due = new Date((ended?.getTime() ?? 0) + 1_000);
+    const [first, second] = await listCallbackAttempts(database, id);
+    assert.deepEqual(JSON.parse(JSON.stringify(first)), {
+      id: first?.id,
+      execution_id: id,
+      attempt: 1,
+      trigger: 'automatic',
+      url: receiver.url,
+      request_headers: headers,
+      request_body: body,
+      attempted_at: begun?.toISOString(),
+      response_status: 503,
+      response_headers: { 'x-a': 'b' },
+      response_body: 'busy\uFFFD',
+      failure: 'status',
+      message: 'The response has status 503',
+      address: '203.0.113.9',
+      duration_ms: 17,
+      completed_at: ended?.toISOString(),
+      next_attempt_at: due.toISOString(),
+      reconnected: false,
+    });
+    assert.deepEqual([second?.attempt, second?.response_status, second?.next_attempt_at], [2, 204, null]);
+    const events = (await feedOf(database, id)).map(({ type, at, data }) => [type, at, data]);
+    const common = { trigger: 'automatic', duration_ms: 17 };
+    assert.deepEqual(events, [
+      [
+        'callback.attempted',
+        ended?.toISOString(),
+        {
+          ...common,
+          attempt: 1,
+          outcome: 'failed',
+          response_status: 503,
+          failure: 'status',
+          message: 'The response has status 503',
+          next_attempt_at: due.toISOString(),
+        },
+      ],
+      [
+        'callback.attempted',
+        second?.completed_at?.toISOString(),
+        {
+          ...common,
+          attempt: 2,
+          outcome: 'succeeded',
+          response_status: 204,
+          failure: null,
+          message: null,
+          next_attempt_at: null,
+        },
+      ],
+    ]);
   });
 });

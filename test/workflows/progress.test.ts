@@ -137,4 +137,39 @@ describe('the merging of progress reports', () => {
     assert.equal(written.length, PROGRESS_EVENTS.burst);
     assert.equal(written.at(-1), 500);
   });
+
+  it('writes a report separately as soon as the rate allows one more, and not before', async () => {
+    const perReport = 1_000 / PROGRESS_EVENTS.perSecond;
+    for (const [passed, expected] of [
+      [perReport - 1, [99]],
+      [perReport, [98, 99]],
+    ] as const) {
+      const written: number[] = [];
+      let now = 0;
+      const merger = createProgressMerger<number>(
+        async (reports) => void written.push(...reports),
+        () => now,
+      );
+      for (let number = 1; number <= PROGRESS_EVENTS.burst; number += 1) merger.report(number);
+      await eventually('the first burst is written', () => written.length === PROGRESS_EVENTS.burst);
+      now = passed;
+      merger.report(98);
+      merger.report(99);
+      await merger.flush();
+      assert.deepEqual(written.slice(PROGRESS_EVENTS.burst), expected);
+    }
+  });
+
+  it('writes nothing after it was dropped', async () => {
+    const written: number[] = [];
+    const merger = createProgressMerger<number>(
+      async (reports) => void written.push(...reports),
+      () => 0,
+    );
+    merger.report(1);
+    await merger.drop();
+    merger.report(2);
+    await merger.drop();
+    assert.deepEqual(written, [1]);
+  });
 });
