@@ -21,8 +21,9 @@ import { instructionsFor } from '../../src/agents/prompt.ts';
 import { ToolServerError, type ToolServers } from '../../src/agents/tool-servers.ts';
 import { listCalls } from '../../src/database/agents/call-list.ts';
 import { UNTRACED_AGENTS, type AgentTraces } from '../../src/domain/agents/agent-traces.ts';
-import { CALL_CONTEXT_OPTION, type AgentWork } from '../../src/domain/agents/agent-work.ts';
+import { CALL_CONTEXT_OPTION } from '../../src/domain/agents/agent-work.ts';
 import { MAX_AGENT_MESSAGES, MAX_ARTIFACT_BYTES, MAX_ARTIFACTS } from '../../src/domain/common/limits.ts';
+import type { AgentWork } from '../../src/domain/tasks/step-work.ts';
 import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { useInstallation } from '../support/installation.ts';
 

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { MockActivityEnvironment, type TestWorkflowEnvironment } from '@temporalio/testing';
-import { Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { createNotifyActivities } from '../../src/activities/notify-admins.ts';
 import type { Database } from '../../src/database/database.ts';
 import { Member, Notification, User } from '../../src/database/people/entities.ts';
 import { TaskRun } from '../../src/database/tasks/entities.ts';
 import type { Installation } from '../../src/runtime/installation.ts';
-import { createMailer, type Mailer } from '../../src/mail/mailer.ts';
+import { createMailer, type Mail, type Mailer } from '../../src/mail/mailer.ts';
 import { createDeliveryControl } from '../../src/temporal/delivery-control.ts';
-import { notifyWorkflowId } from '../../src/temporal/delivery-messages.ts';
+import { notifyWorkflowId, type NotifyInput } from '../../src/temporal/delivery-messages.ts';
 import { taskQueues } from '../../src/temporal/task-messages.ts';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { readConfiguration } from '../../src/runtime/configuration.ts';
@@ -235,6 +235,57 @@ describe('the admins of a disabled webhook', function () {
     assert.match(mail?.text ?? '', /developer escalated it in the step deploy:\n\nWho may sign\?\n/);
     assert.ok(mail?.text.includes(`${BASE_URL}/orchestration/${executionId}\n`));
     for (const member of [ann, bob]) await database.em.fork().nativeUpdate(Member, member, { role: 'admin' });
+  });
+
+  it('get an e-mail with what is known if the notification lacks details', async () => {
+    const sent: Mail[] = [];
+    const failing = new Set<string>();
+    const keeping: Mailer = {
+      send: async (mail) => {
+        if (failing.has(mail.to)) throw new Error(`no ${mail.to.split('@')[0]}`);
+        sent.push(mail);
+      },
+      close: () => {},
+    };
+    const clock = () => new Date('2090-01-01T00:00:00.000Z');
+    const { mailNotices } = createNotifyActivities({ database, mailer: keeping, baseUrl: BASE_URL, clock });
+    const about = async (kind: string, subject: string, emails: string[]) => {
+      const notice = { workspace_id: installation.workspace_id, kind, subject, detail: { name: 5 } };
+      const at = new Date();
+      for (const email of emails)
+        await database.em.fork().insert(Notification, {
+          ...notice,
+          id: randomUUIDv7(),
+          user_id: people.get(email) ?? '',
+          created_at: at,
+        });
+      return at.toISOString();
+    };
+    const id = randomUUIDv7();
+    const disabledAt = await about('webhook.disabled', `webhook:${id}`, [OWNER, ...ADMINS]);
+    const run = (input: NotifyInput) =>
+      new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(mailNotices, input);
+    failing.add('ann@example.com').add('bob@example.com');
+    await assert.rejects(run({ webhookId: id, disabledAt }), {
+      message: /^2 mails failed, 1 were sent; first failure: no (ann|bob)$/,
+    });
+    failing.clear();
+    assert.deepEqual(await run({ webhookId: id, disabledAt }), { mailed: 2 });
+    const rows = await database.em.fork().find(Notification, { subject: `webhook:${id}` });
+    for (const { emailed_at: at } of rows) assert.deepEqual(at, clock());
+    for (const mail of sent) {
+      const to = [...people].find(([, userId]) =>
+        rows.some((row) => row.id === mail.id && row.user_id === userId),
+      );
+      assert.equal(mail.to, to?.[0]);
+      assert.equal(mail.subject, `Webhook ${id} was disabled`);
+      assert.match(mail.text, /\nReason: too many attempts in a row failed\.\n/);
+    }
+    sent.length = 0;
+    const escalatedAt = await about('task.escalated', `task:${id}`, [OWNER]);
+    assert.deepEqual(await run({ executionId: id, escalatedAt }), { mailed: 1 });
+    assert.equal(sent[0]?.subject, `Task ${id} needs your decision`);
+    assert.match(sent[0]?.text ?? '', /of the project "" needs your decision\. .+ an agent escalated it:/);
   });
 
   it('get another e-mail if the same webhook is disabled again', async () => {
