@@ -15,6 +15,8 @@ const TOKEN = 'a-token-of-the-client';
 const CREDENTIALS = 'the-credentials-of-the-receiver';
 const INVALID_PARAMS = -32_602;
 
+type ListedEvent = { seq: number; at: string; data: { to?: string; state?: string } };
+
 describe('A2A push notifications', function () {
   const world = useWorld();
   const receiver = useCallbackReceiver('each test');
@@ -82,6 +84,16 @@ describe('A2A push notifications', function () {
       assert.equal(headers.authorization, `Bearer ${CREDENTIALS}`);
       assert.equal(headers['x-service-signature'], signature(TOKEN, body));
     }
+    assert.deepEqual(
+      receiver.requests.map(({ headers }) =>
+        ['event', 'delivery', 'timestamp'].map((name) => headers[`x-service-${name}`]),
+      ),
+      expected.map(({ seq, at, data: { to, state } }: ListedEvent) => [
+        `task.${to ?? state}`,
+        `${id}:${seq}`,
+        at,
+      ]),
+    );
     const question = receiver.requests.find(
       (request) => updateIn(request).status.state === 'TASK_STATE_INPUT_REQUIRED',
     );

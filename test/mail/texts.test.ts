@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { invitationMail } from '../../src/mail/invitation.ts';
+import { oneLine } from '../../src/mail/one-line.ts';
 import { taskAskedMail } from '../../src/mail/task-asked.ts';
 import { taskEscalatedMail } from '../../src/mail/task-escalated.ts';
 
@@ -121,5 +122,29 @@ If you did not expect this mail, ignore it.
     const { subject, text } = mail({ inviter: 'A\nB', workspace: 'C\r\nBcc: x' });
     assert.equal(subject, 'Invitation to C Bcc: x');
     assert.equal(text.split('\n').length, mail().text.split('\n').length);
+  });
+});
+
+describe('a text of others in a mail', () => {
+  it('is one line without a full stop, of limited length', () => {
+    const rows = [
+      [' A\t\r\nB\u2028\u2029C\u0085D ', 'A B C D'],
+      ['Done.', 'Done'],
+      ['Wait..', 'Wait.'],
+      ['1.5', '1.5'],
+      [' . ', ''],
+      ['x'.repeat(400), 'x'.repeat(400)],
+      ['x'.repeat(401), 'x'.repeat(400)],
+    ] as const;
+    for (const [text, line] of rows) assert.equal(oneLine(text), line);
+  });
+
+  it('is whole if it is a question or a reason of the longest length', () => {
+    const question = 'q'.repeat(4_000);
+    const asked = taskAskedMail({ ...TASK, ...PLACE, question, askedAt: AT }, BASE_URL);
+    assert.ok(asked.text.includes(`\n${question}\n`));
+    const reason = 'r'.repeat(1_000);
+    const escalated = taskEscalatedMail({ ...TASK, ...PLACE, reason, escalatedAt: AT }, BASE_URL);
+    assert.ok(escalated.text.includes(`\n${reason}\n`));
   });
 });
