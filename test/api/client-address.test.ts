@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { clientAddress, networkOf } from '../../src/api/http/client-address.ts';
 import { createAddressSet } from '../../src/outbound/address-guard.ts';
+import { WRONG_PASSWORDS } from '../../src/domain/common/limits.ts';
 import { useOwnWorld } from '../support/world.ts';
 
 describe('the IP address of a client', () => {
@@ -71,5 +72,43 @@ describe('a service behind a trusted proxy', () => {
     for (let n = 1; n <= 3; n += 1) assert.equal(await problemAt(`2001:db8::${n}`), 'openid_off');
     assert.equal(await problemAt('2001:db8::4'), 'rate_limited');
     assert.equal(await problemAt('2001:db8:0:1::1'), 'openid_off');
+  });
+});
+
+describe('wrong passwords from the addresses of an IPv6 network', () => {
+  const world = useOwnWorld(async () => ({
+    worker: false,
+    environment: { TRUSTED_PROXIES: '127.0.0.0/8, ::1/128', SIGN_INS_PER_MINUTE: '1000' },
+  }));
+  let cookie: string;
+  before(async () => {
+    cookie = await world.signIn();
+  });
+
+  it('are limited together, when a person signs in or changes the password', async () => {
+    const address = (network: number, n: number) => ({ 'X-Forwarded-For': `2001:db8:0:${network}::${n}` });
+    const signIn = (network: number, n: number) =>
+      world.send('POST', '/api/v1/session', {
+        key: null,
+        headers: address(network, n),
+        body: { email: world.installation.admin_email, password: 'wrong' },
+      });
+    const change = (network: number, n: number) => {
+      const { headers, ...as } = world.as(cookie);
+      return world.send('PUT', '/api/v1/me/password', {
+        ...as,
+        headers: { ...headers, ...address(network, n) },
+        body: { current_password: 'wrong', new_password: 'another good long password' },
+      });
+    };
+    for (const [network, attempt, status] of [
+      [1, signIn, 401],
+      [2, change, 422],
+    ] as const) {
+      for (let n = 1; n <= WRONG_PASSWORDS; n += 1) assert.equal((await attempt(network, n)).status, status);
+      assert.equal((await attempt(network, 99)).status, 429);
+    }
+    assert.equal((await signIn(2, 98)).status, 429, 'both count together');
+    assert.equal((await signIn(3, 1)).status, 401, 'another network is not limited');
   });
 });

@@ -106,6 +106,62 @@ describe('credentials', () => {
     assertProblem(await rotate(last.id, { overlap_hours: -1 }), 422, 'validation_failed');
   });
 
+  it('remain valid for a day when they are rotated without an overlap of choice', async () => {
+    const rotate = async (sent: object) => {
+      const { json: old } = await newKey({ scopes: ['webhooks:read'] });
+      const from = Date.now();
+      const { json: next } = await world.send('POST', `/api/v1/keys/${old.id}/rotate`, {
+        ...world.as(owner),
+        ...sent,
+      });
+      const { json } = await world.send('GET', '/api/v1/keys?limit=200', world.as(owner));
+      const shown = json.data.find(({ id }: { id: string }) => id === old.id);
+      assert.equal(shown.replaced_by, next.id);
+      const { key, ...rest } = next;
+      assert.ok(key.startsWith(`${next.prefix}_`));
+      assert.deepEqual(
+        json.data.find(({ id }: { id: string }) => id === next.id),
+        rest,
+      );
+      assert.deepEqual([next.expires_at, next.scopes, next.name], [null, ['webhooks:read'], 'A key']);
+      return [shown.expires_at, from] as const;
+    };
+    for (const sent of [{}, { body: {} }]) {
+      const [until, from] = await rotate(sent);
+      assertWithin(until, from, 24 * 3_600_000);
+    }
+    const [until, from] = await rotate({ body: { overlap_hours: 3 } });
+    assertWithin(until, from, 3 * 3_600_000);
+  });
+
+  it('identify the caller as a key if there is also a token, and never as a person then', async () => {
+    const kindOf = async (sent: Sent) => (await world.send('GET', '/api/v1/me', sent)).json.kind;
+    const token = await newToken();
+    const headers = { Authorization: `bearer  ${token}` };
+    assert.equal(await kindOf({ headers }), 'key');
+    assert.equal(await kindOf({ key: null, headers }), 'token');
+    assert.equal(await kindOf({ key: null, headers, cookie: owner }), 'token');
+    assert.equal(await kindOf({ cookie: owner, key: null }), 'person');
+  });
+
+  it('of a session have their last use recorded', async () => {
+    await world.signIn();
+    const cookie = await world.signIn();
+    const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
+    await sql`
+      update sessions set last_seen_at = ${hourAgo}::timestamptz from users
+      where users.id = user_id and email = ${world.installation.admin_email}
+    `.execute(queryBuilderOf(world.database));
+    const from = Date.now();
+    const [used, unused] = await eventually('the use is recorded', async () => {
+      const { json } = await world.send('GET', '/api/v1/sessions', { cookie, key: null });
+      return json.data[0].last_seen_at !== hourAgo && json.data;
+    });
+    assert.ok(used.current);
+    assertWithin(used.last_seen_at, from);
+    assert.equal(unused.last_seen_at, hourAgo);
+  });
+
   it('expire when they would have expired without a rotation with a longer overlap', async () => {
     const expiresAt = new Date(Date.now() + 1_800_000).toISOString();
     const { json: old } = await newKey({ expires_at: expiresAt });

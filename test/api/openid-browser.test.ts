@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { IncomingHttpHeaders } from 'node:http';
 import {
   expiredCookie,
   findPendingSignIn,
@@ -77,7 +78,7 @@ describe('the person whom the provider identified', () => {
 
 describe('a session to store', () => {
   it('has the device of its request and lasts 14 days', () => {
-    const planned = (headers: object) =>
+    const planned = (headers: IncomingHttpHeaders) =>
       planSession({ baseUrl: 'http://localhost', clock: () => NOW }, { headers, address: '203.0.113.9' });
     const { plan, cookie } = planned({ 'user-agent': 'x'.repeat(301) });
     assert.deepEqual(plan, {

@@ -3,8 +3,14 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
-import { createOpenIdProvider, OpenIdFailure, type OpenIdSecrets } from '../../src/security/openid.ts';
+import {
+  createOpenIdProvider,
+  OpenIdFailure,
+  type OpenIdSecrets,
+  type OpenIdSettings,
+} from '../../src/security/openid.ts';
 
+type Answer = [status: number, body: unknown];
 type Requested = { path: string; authorization: string | undefined; body: URLSearchParams };
 
 /** A small provider whose every response a test can replace. The tests of sign-ins use a complete one. */
@@ -15,7 +21,7 @@ describe('the client of an OpenID provider', () => {
   let jwk: JWK;
   let requests: Requested[];
   /** By path: the status and the body of the response. */
-  let responses: Map<string, () => Promise<[status: number, body: unknown]>>;
+  let responses: Map<string, () => Promise<Answer>>;
   let now: number;
 
   before(async () => {
@@ -29,7 +35,7 @@ describe('the client of an OpenID provider', () => {
         const path = request.url ?? '';
         const body = new URLSearchParams(Buffer.concat(chunks).toString());
         requests.push({ path, authorization: request.headers.authorization, body });
-        const respond = responses.get(path) ?? (async () => [404, {}] as [number, unknown]);
+        const respond = responses.get(path) ?? (async (): Promise<Answer> => [404, {}]);
         void respond().then(([status, json]) =>
           response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json)),
         );
@@ -57,7 +63,7 @@ describe('the client of an OpenID provider', () => {
   beforeEach(() => {
     requests = [];
     now = Date.parse('2026-01-31T12:00:00.000Z');
-    responses = new Map([
+    responses = new Map<string, () => Promise<Answer>>([
       [METADATA, async () => [200, metadata()]],
       ['/keys', async () => [200, { keys: [jwk] }]],
     ]);
@@ -65,7 +71,13 @@ describe('the client of an OpenID provider', () => {
 
   const clientOf = (clientSecret: string | null = 'the secret') =>
     createOpenIdProvider(
-      { issuer, clientId: 'baton', clientSecret, redirectUri: 'https://baton.example.com/callback', fetch },
+      {
+        issuer,
+        clientId: 'baton',
+        clientSecret,
+        redirectUri: 'https://baton.example.com/callback',
+        fetch: fetch as OpenIdSettings['fetch'],
+      },
       () => new Date(now),
     );
   /** Lets the provider issue an ID token with these claims for the sign-in. */
