@@ -9,6 +9,11 @@ type Values = Readonly<Record<string, unknown>>;
  * given have the defaults of a plain row. All return the id of the row; `event` returns its `seq`.
  */
 export function storedRows(fresh: FreshInstallation) {
+  const begun = new Date();
+  let stored = 0;
+  /** Returns an id behind all earlier ones. */
+  const nextId = () => idAt(begun, (stored += 1));
+
   /** Runs a statement and returns its rows, with times as `Date`. */
   async function execute<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const found = await fresh.database.em.fork().execute<object[]>(text, [...values]);
@@ -38,7 +43,7 @@ export function storedRows(fresh: FreshInstallation) {
     /** Stores a webhook of the installation's workspace. */
     async webhook(values: Values = {}): Promise<string> {
       return await insertWithId('webhooks', {
-        id: randomUUIDv7(),
+        id: nextId(),
         workspace_id: fresh.installation.workspace_id,
         name: 'A webhook',
         url: 'https://receiver.example.com/',
@@ -51,11 +56,11 @@ export function storedRows(fresh: FreshInstallation) {
     },
 
     async group(values: Values = {}): Promise<string> {
-      return await insertWithId('event_groups', { id: randomUUIDv7(), created_at: new Date(), ...values });
+      return await insertWithId('event_groups', { id: nextId(), created_at: new Date(), ...values });
     },
 
     async event(values: Values = {}): Promise<number> {
-      const id = randomUUIDv7();
+      const id = nextId();
       await insert('events', {
         workspace_id: fresh.installation.workspace_id,
         id,
@@ -76,7 +81,7 @@ export function storedRows(fresh: FreshInstallation) {
     /** Stores a delivery of an event that need not exist. */
     async delivery(webhookId: string, values: Values = {}): Promise<string> {
       return await insertWithId('deliveries', {
-        id: randomUUIDv7(),
+        id: nextId(),
         workspace_id: fresh.installation.workspace_id,
         webhook_id: webhookId,
         event_seq: 1,
@@ -105,7 +110,7 @@ export function storedRows(fresh: FreshInstallation) {
     async run(values: Values = {}): Promise<string> {
       const { workspace_id, project_id } = fresh.installation;
       return await insertWithId('task_runs', {
-        id: randomUUIDv7(),
+        id: nextId(),
         workspace_id,
         project_id,
         created_by: 'key:test',
