@@ -21,6 +21,7 @@ import {
   listUnstartedGroups,
   markGroupsStarted,
 } from '../../src/database/webhooks/events.ts';
+import { recoverDeliveries } from '../../src/database/webhooks/recovery.ts';
 import { findAbandonedWebhooks } from '../../src/database/webhooks/listeners.ts';
 import {
   endManualRetries,
@@ -575,6 +576,78 @@ describe('a statement that changes unfinished work of webhooks', () => {
         );
       }
     }
+  });
+
+  it('recovers the deliveries that were chosen, at the start of their schedules, with an audit entry', async () => {
+    const [seq, erased] = [await rows.event(), await rows.event({ body: null })];
+    const waiting = {
+      status: 'held',
+      event_seq: seq,
+      created_at: at(10),
+      generation: 4,
+      failures: 3,
+      retry_started: true,
+      next_attempt_at: at(9),
+      reason: 'a reason',
+    };
+    const skipped = await rows.delivery(webhook, { ...waiting, status: 'skipped' });
+    const held = await rows.delivery(webhook, waiting);
+    const others = [
+      await rows.delivery(webhook, { ...waiting, created_at: at(9.999) }),
+      await rows.delivery(webhook, { ...waiting, status: 'failed' }),
+      await rows.delivery(webhook, { ...waiting, status: 'skipped' }),
+      await rows.delivery(webhook, { ...waiting, test: true }),
+      await rows.delivery(webhook, { ...waiting, event_seq: erased }),
+      await rows.delivery(await rows.webhook(), waiting),
+    ];
+    const before = await Promise.all(others.map(deliveryRow));
+    const { workspace_id: workspaceId } = fresh.installation;
+    const recovery = {
+      workspaceId,
+      webhookId: webhook,
+      since: at(10),
+      statuses: ['held'] as const,
+      skipped: [skipped, others[1]!],
+      actor: 'user:ada',
+      now: NOW,
+    };
+    const skippedBefore = await deliveryRow(skipped);
+    const changed = await changeOf(held, async () => {
+      assert.equal(await recoverDeliveries(fresh.database, recovery, () => {}), 3);
+    });
+    const restarted = {
+      status: 'pending',
+      reason: null,
+      in_backlog: true,
+      failures: 0,
+      generation: 5,
+      retry_started: false,
+      next_attempt_at: null,
+      updated_at: NOW,
+    };
+    assert.deepEqual(changed, restarted);
+    assert.deepEqual(await deliveryRow(skipped), { ...skippedBefore, ...restarted });
+    assert.deepEqual(await Promise.all(others.map(deliveryRow)), before);
+    const detail = {
+      name: 'A webhook',
+      since: at(10).toISOString(),
+      statuses: ['held'],
+      skipped: 2,
+      count: 3,
+    };
+    assert.deepEqual(await rows.execute('select actor, action, subject, detail, at from audit_log'), [
+      { actor: 'user:ada', action: 'webhook.recovered', subject: `webhook:${webhook}`, detail, at: NOW },
+    ]);
+    const enabled = 'active = true, disabled_at = null, deleted_at = null';
+    for (const values of ['active = false', 'disabled_at = now()', 'deleted_at = now()']) {
+      for (const change of [enabled, values])
+        await rows.execute(`update webhooks set ${change} where id = ?`, [webhook]);
+      const id = await rows.delivery(webhook, waiting);
+      const recover = async () => await recoverDeliveries(fresh.database, recovery, () => {});
+      assert.deepEqual(await changeOf(id, recover), {}, values);
+    }
+    const missing = { ...recovery, webhookId: randomUUIDv7() };
+    assert.equal(await recoverDeliveries(fresh.database, missing, () => {}), null);
   });
 
   describe('of a scheduled retry', () => {
