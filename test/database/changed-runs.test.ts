@@ -6,6 +6,7 @@ import { insertRun, type TaskRunRow } from '../../src/database/tasks/task-runs.t
 import type { TaskState } from '../../src/domain/tasks/task-states.ts';
 import { useInstallation } from '../support/installation.ts';
 import { newRunRow } from '../support/run-row.ts';
+import { storedRows } from '../support/stored-rows.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 const at = (minute: number) => new Date(START + minute * 60_000);
@@ -66,6 +67,34 @@ describe('the list of runs in the order of their last change', () => {
       assert.deepEqual(numbers((await list(filter)).rows), expected);
     });
   }
+
+  it('contains only runs of the project with the given metadata, or with an open question', async () => {
+    const rows = storedRows(fresh);
+    const { workspaceId, projectId } = await rows.workspace();
+    const metadata = '{"issue":5}';
+    const foreign = { workspace_id: workspaceId, project_id: projectId, metadata, question: '{}' };
+    const other = await rows.run({ ...foreign, state: 'executing', updated_at: at(5) });
+    const set = (values: string) => rows.execute(`update task_runs set ${values}`);
+    await set(
+      `metadata = case when id in ('${ids[5]}', '${ids[0]}') then '${metadata}'::json else metadata end`,
+    );
+    await set(`question = case when id in ('${ids[4]}', '${ids[1]}') then '{}'::json else question end`);
+    try {
+      const issue = { metadata: { issue: '5' } };
+      assert.deepEqual(numbers((await list(issue)).rows), [0, 5]);
+      assert.deepEqual(numbers((await list({ ...issue, changedAfter: at(20) })).rows), [0, 5]);
+      assert.deepEqual(numbers((await list({ ...issue, changedAfter: at(20.01) })).rows), [0]);
+      assert.deepEqual(numbers((await list({ changedAfter: at(50) })).rows), [2, 3, 0]);
+      assert.deepEqual(numbers((await list({ asking: true })).rows), [1, 4]);
+      const { rows: found } = await list({ projectIds: [projectId] });
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        [other],
+      );
+    } finally {
+      await set(`metadata = '{}', question = null`);
+    }
+  });
 
   it('has each run once on its pages, whatever their size', async () => {
     for (const states of [undefined, ['completed', 'failed'], ['executing', 'paused']] as const) {
