@@ -1,16 +1,25 @@
 import assert from 'node:assert/strict';
-import { Role, TaskState as A2aState, type Message } from '@a2a-js/sdk';
+import { Role, TaskState as A2aState, type Message, type Part } from '@a2a-js/sdk';
 import {
   FIRST_STANDING,
   headOf,
+  message as messageOf,
   standingAfter,
   stateOf,
   updateOf,
   type Standing,
 } from '../../src/agents/a2a-updates.ts';
-import { answersIn, historyOf, runsIn, taskOf } from '../../src/api/a2a/mapping.ts';
-import { submissionOf } from '../../src/api/a2a/submission.ts';
+import {
+  answersIn,
+  artifactUpdateOf,
+  historyOf,
+  outputArtifact,
+  runsIn,
+  taskOf,
+} from '../../src/api/a2a/mapping.ts';
+import { answerOf, submissionOf } from '../../src/api/a2a/submission.ts';
 import type { TaskRunRow } from '../../src/database/tasks/task-runs.ts';
+import { MAX_TITLE_LENGTH } from '../../src/domain/common/limits.ts';
 import { FEED_EVENT_TYPES, type FeedEvent } from '../../src/domain/tasks/feed-events.ts';
 import type { RunView } from '../../src/domain/tasks/run-schemas.ts';
 import { initialView } from '../../src/domain/tasks/task-run.ts';
@@ -91,6 +100,64 @@ describe('the A2A task of a run', () => {
     });
   }
 
+  it('has the values of its run', () => {
+    const head = { id: ID, contextId: 'c' };
+    const shown = view('executing', {
+      last_seq: 7,
+      progress: { percent: 40, steps_completed: 2, steps_total: 5, current_step: 'design' },
+    });
+    const run = row({ project_id: 'p', updated_at: new Date('2026-01-31T13:00:00.000Z') });
+    const artifact = outputArtifact({ output: { a: 1 } });
+    assert.ok(artifact);
+    const parts = { row: run, view: shown, lastChange: null, history: historyOf(run, []) };
+    const task = taskOf({ ...parts, artifacts: [artifact], statusUrl: 'https://example.com/run' });
+    const { status, history, ...others } = task;
+    assert.deepEqual(others, {
+      ...head,
+      artifacts: [artifact],
+      metadata: {
+        state: 'executing',
+        title: 'T',
+        taskType: 'bug',
+        projectId: 'p',
+        progress: { percent: 40, stepsCompleted: 2, stepsTotal: 5, currentStep: 'design' },
+        statusUrl: 'https://example.com/run',
+        lastSeq: 7,
+      },
+    });
+    const said = '2 of 5 steps completed. Working on design.';
+    assert.deepEqual(status, {
+      state: A2aState.TASK_STATE_WORKING,
+      message: messageOf(head, '7', said, { state: 'executing' }),
+      timestamp: '2026-01-31T13:00:00.000Z',
+    });
+    assert.deepEqual(history, [{ ...messageOf(head, '0', 'T', undefined), role: Role.ROLE_USER }]);
+    const [described] = historyOf(row({ description: 'D' }), []);
+    assert.equal(textOf(described), 'D');
+  });
+
+  it('has the time of its end, the open question and the escalation in its status', () => {
+    const ended = view('completed', { completed_at: '2026-01-31T14:00:00.000Z' });
+    assert.equal(statusOf(ended)?.timestamp, '2026-01-31T14:00:00.000Z');
+    assert.equal(textOf(statusOf(ended)?.message), 'Completed.');
+    assert.equal(statusOf(view('initializing'))?.message, undefined);
+    const metadataOf = (shown: RunView) => statusOf(shown)?.message?.metadata;
+    const { step, agent } = QUESTION;
+    assert.deepEqual(metadataOf(view('paused', { question: { ...QUESTION, id: '3' } })), {
+      state: 'paused',
+      question: '3',
+      step,
+      agent,
+    });
+    const escalation = { reason: 'Too risky.', step: 'deploy', agent: 'operator', at: AT };
+    assert.deepEqual(metadataOf(view('escalated', { escalation })), {
+      state: 'escalated',
+      step: 'deploy',
+      agent: 'operator',
+    });
+    assert.equal(textOf(statusOf(view('escalated'))?.message), 'An agent asked for a human decision.');
+  });
+
   it('names who paused or cancelled it, and why', () => {
     const because = { by: 'key:bt_1', reason: 'needs review' };
     const paused = event('state.changed', { from: 'executing', to: 'paused', ...because });
@@ -119,6 +186,16 @@ describe('the A2A task of a run', () => {
       }
     }
     assert.deepEqual(runsIn(A2aState.TASK_STATE_REJECTED), { states: [] });
+    const running = { states: ['planning', 'executing', 'paused'], asking: false };
+    assert.deepEqual(runsIn(A2aState.TASK_STATE_WORKING), running);
+    assert.deepEqual(runsIn(A2aState.TASK_STATE_INPUT_REQUIRED), { states: ['paused'], asking: true });
+    for (const [state, found] of [
+      [A2aState.TASK_STATE_SUBMITTED, ['initializing']],
+      [A2aState.TASK_STATE_COMPLETED, ['completed']],
+      [A2aState.TASK_STATE_FAILED, ['failed', 'escalated']],
+      [A2aState.TASK_STATE_CANCELED, ['cancelled']],
+    ] as const)
+      assert.deepEqual(runsIn(state), { states: found });
   });
 
   it('has the submission, what agents said and asked, and the answers in its history', () => {
@@ -138,6 +215,45 @@ describe('the A2A task of a run', () => {
         [':6', 'ROLE_USER', 'Blue'],
       ],
     );
+    const { name: step, agent } = STEP;
+    assert.deepEqual(
+      history.map(({ metadata }) => metadata),
+      [undefined, { step, agent }, { question: '1', step, agent }, { by: 'user:ada' }],
+    );
+  });
+});
+
+describe('an artifact over A2A', () => {
+  it('is the output of a run, and an update', () => {
+    assert.equal(outputArtifact({ output: null }), null);
+    const artifact = outputArtifact({ output: { summary: 's' } });
+    assert.deepEqual(artifact, {
+      artifactId: '/output',
+      name: 'output',
+      description: 'The output of the run',
+      parts: [
+        {
+          content: { $case: 'data', value: { summary: 's' } },
+          mediaType: 'application/json',
+          filename: '',
+          metadata: undefined,
+        },
+      ],
+      metadata: undefined,
+      extensions: [],
+    });
+    assert.ok(artifact);
+    assert.deepEqual(artifactUpdateOf({ id: ID, contextId: 'c' }, artifact).payload, {
+      $case: 'artifactUpdate',
+      value: {
+        taskId: ID,
+        contextId: 'c',
+        artifact,
+        append: false,
+        lastChunk: true,
+        metadata: undefined,
+      },
+    });
   });
 });
 
@@ -301,5 +417,88 @@ describe('the submission in an A2A message', () => {
       task_type: 'bug',
       metadata: { branch: 'main' },
     });
+  });
+
+  const part = (content: NonNullable<Part['content']>, fields: Partial<Part> = {}): Part => ({
+    content,
+    mediaType: '',
+    filename: '',
+    metadata: undefined,
+    ...fields,
+  });
+  const said = (value: string, mediaType = '') => part({ $case: 'text', value }, { mediaType });
+  const given = (value: unknown) => part({ $case: 'data', value });
+  const from = (parts: Part[], metadata?: object, ofRequest?: object, projectId: string | null = null) =>
+    submissionOf(
+      {
+        message: messageWith('', { parts, metadata: metadata as Message['metadata'] }).message as Message,
+        metadata: ofRequest as Message['metadata'],
+      },
+      projectId,
+    );
+
+  it('prefers data to the metadata of the message, and that to the metadata of the request', () => {
+    const data = given({ task_type: 'spec', metadata: { from: 'data' } });
+    const ofMessage = { task_type: 'chore', project_id: 'theirs', from: 'message', a: 1 };
+    const ofRequest = { task_type: 'bug', description: 'D', from: 'request', b: 2 };
+    assert.deepEqual(from([said('T'), data], ofMessage, ofRequest, 'own'), {
+      project_id: 'theirs',
+      title: 'T',
+      description: 'D',
+      task_type: 'spec',
+      metadata: { from: 'data', a: 1, b: 2 },
+    });
+    assert.deepEqual(from([given({ title: 'A' }), given({ title: 'B' })]), { title: 'B', metadata: {} });
+    const both = from([said('  T\n'), given({ title: 'Named' }), said(' more ', 'Application/JSON')]);
+    assert.deepEqual(both, { title: 'Named', description: 'T\n\n\n more', metadata: {} });
+  });
+
+  it('has the whole text as its description unless the title is all of it', () => {
+    assert.deepEqual(from([said('A\r\nB')]), { title: 'A', description: 'A\r\nB', metadata: {} });
+    const longest = 'x'.repeat(MAX_TITLE_LENGTH);
+    assert.deepEqual(from([said(longest)]), { title: longest, metadata: {} });
+    assert.deepEqual(from([said(`${longest}x`)]), {
+      title: `${longest.slice(1)}…`,
+      description: `${longest}x`,
+      metadata: {},
+    });
+    assert.deepEqual(from([said('Same')], { title: 'Same' }), {
+      title: 'Same',
+      description: 'Same',
+      metadata: {},
+    });
+  });
+
+  it('is refused without text, and with other parts', () => {
+    const malformed = 'RequestMalformedError';
+    const notText = 'ContentTypeNotSupportedError';
+    for (const [parts, name, reason] of [
+      [[said(' \n')], malformed, /no text/],
+      [[given({ description: 'D' })], malformed, /no text/],
+      [[given({ title: 1 })], malformed, /no text/],
+      [[said('A'), given([1])], malformed, /must be an object/],
+      [[said('A'), given(null)], malformed, /must be an object/],
+      [[said('A'), given({ metadata: [] })], malformed, /`metadata` must be an object/],
+      [[said('A'), given({ callback_url: null })], malformed, /push notifications/],
+      [[said('A', 'application/jsonp')], notText, /not: application\/jsonp$/],
+      [
+        [part({ $case: 'url', value: 'x' }, { filename: 'a.png', mediaType: 'image/png' })],
+        notText,
+        /a\.png$/,
+      ],
+      [[part({ $case: 'url', value: 'x' })], notText, /data\.$/],
+    ] as [Part[], string, RegExp][])
+      assert.throws(() => from(parts), { name, message: reason }, `${reason}`);
+    for (const type of ['text', 'TEXT/plain', 'application/json; charset=utf-8'])
+      assert.equal(from([said('A', type)])['title'], 'A');
+  });
+
+  it('is an answer for a task that asks, with the question that it names', () => {
+    const answer = (parts: Part[], metadata?: object) =>
+      answerOf(messageWith('', { parts, metadata: metadata as Message['metadata'] }).message as Message);
+    assert.deepEqual(answer([said(' Blue '), said('or red')], { other: 1 }), { reason: 'Blue \n\nor red' });
+    assert.deepEqual(answer([said('Blue')], { question: '2' }), { reason: 'Blue', question: '2' });
+    assert.throws(() => answer([said('Blue'), given({ a: 1 })]), { name: 'ContentTypeNotSupportedError' });
+    assert.throws(() => answer([said(' ')]), { name: 'RequestMalformedError', message: /no text/ });
   });
 });
