@@ -439,14 +439,14 @@ describe('the submission in an A2A message', () => {
 
   it('prefers data to the metadata of the message, and that to the metadata of the request', () => {
     const data = given({ task_type: 'spec', metadata: { from: 'data' } });
-    const ofMessage = { task_type: 'chore', project_id: 'theirs', from: 'message', a: 1 };
-    const ofRequest = { task_type: 'bug', description: 'D', from: 'request', b: 2 };
+    const ofMessage = { task_type: 'chore', project_id: 'theirs', from: 'message', a: 1, where: 'message' };
+    const ofRequest = { task_type: 'bug', description: 'D', from: 'request', b: 2, where: 'request' };
     assert.deepEqual(from([said('T'), data], ofMessage, ofRequest, 'own'), {
       project_id: 'theirs',
       title: 'T',
       description: 'D',
       task_type: 'spec',
-      metadata: { from: 'data', a: 1, b: 2 },
+      metadata: { from: 'data', a: 1, b: 2, where: 'message' },
     });
     assert.deepEqual(from([given({ title: 'A' }), given({ title: 'B' })]), { title: 'B', metadata: {} });
     const both = from([said('  T\n'), given({ title: 'Named' }), said(' more ', 'Application/JSON')]);
