@@ -6,6 +6,7 @@ import {
   MAX_EVENT_STREAMS,
   MAX_EVENT_STREAMS_OF_OWNER,
   MAX_WAITING_REQUESTS,
+  MAX_WAITING_REQUESTS_OF_OWNER,
 } from '../../src/domain/common/limits.ts';
 
 describe('the open event streams of a credential', () => {
@@ -65,5 +66,22 @@ describe('the waiting requests of a credential', () => {
     resolve('changed');
     assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['changed']));
     assert.equal(await wait(), 'changed');
+  });
+});
+
+describe('the waiting requests of a person', () => {
+  it('are limited over all tokens', async () => {
+    const { counted } = createWaitLimit();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let tokens = 0;
+    const wait = () => {
+      tokens += 1;
+      return counted({ actor: 'user:a', claims: { expiresAt: new Date(tokens * 1_000) } }, () => promise);
+    };
+    const waiting = Array.from({ length: MAX_WAITING_REQUESTS_OF_OWNER }, wait);
+    await assert.rejects(wait(), { code: 'rate_limited', headers: { 'Retry-After': '10' } });
+    resolve();
+    await Promise.all(waiting);
+    await wait();
   });
 });
