@@ -138,6 +138,60 @@ describe('an attempt through a listener', function () {
     );
   });
 
+  it('has the form of an attempt at a URL, with the time of the listener as that of the first byte', async () => {
+    for (const [status, durationMs, refusal] of [
+      [299, 1.26, [null, null]],
+      [307, 3_600_000, ['redirect', 'The response is a redirect (307) and is not followed']],
+      [500, 0, ['status', 'The response has status 500']],
+    ] as const) {
+      const begun = Date.now();
+      const attempting = attempt();
+      const request = await nextRequest();
+      const { id, ...sent } = request;
+      assert.deepEqual(sent, {
+        webhook_id: webhookId,
+        delivery_id: webhookId,
+        event: 'issue.created',
+        method: 'POST',
+        headers: HEADERS,
+        body: BODY.toString('base64'),
+      });
+      await answerRequest(deliveries.database, id, {
+        ...OK,
+        status,
+        truncated: true,
+        duration_ms: durationMs,
+      });
+      const { timings, started_at: startedAt, duration_ms: duration, ...record } = await attempting;
+      const [failure, message] = refusal;
+      assert.deepEqual(record, {
+        outcome: failure === null ? 'succeeded' : 'failed',
+        failure,
+        message,
+        address: null,
+        response: { status, headers: { 'x-one': '1' }, body: Buffer.from('fine'), truncated: true },
+      });
+      const { total_ms: total, ...times } = timings;
+      const firstByte = durationMs === 1.26 ? 1.3 : Math.min(durationMs, total);
+      assert.deepEqual(times, {
+        lookup_ms: null,
+        connect_ms: null,
+        tls_ms: null,
+        first_byte_ms: firstByte,
+      });
+      assert.ok(total > 0 && Math.abs(duration - total) <= 0.6 && Number.isInteger(duration));
+      assert.ok(startedAt.getTime() >= begun && startedAt.getTime() <= Date.now());
+    }
+  });
+
+  it('has no response and no time of a first byte if it fails', async () => {
+    const attempting = attempt();
+    const { id } = await nextRequest();
+    await answerRequest(deliveries.database, id, { failure: 'tls_failed', message: 'No such certificate' });
+    const { response, address, timings } = await attempting;
+    assert.deepEqual([response, address, timings.first_byte_ms], [null, null, null]);
+  });
+
   it('ends with the failure that the listener reports', async () => {
     const attempting = attempt();
     const { id } = await nextRequest();

@@ -89,4 +89,41 @@ describe('the recorder of results', () => {
       [['another'], ['one'], ['one']],
     );
   });
+
+  it('resolves with the state of each delivery, and reports the webhooks that were disabled', async () => {
+    const stateOf = (number: number) =>
+      ({ status: 'retrying', generation: 0, failures: number, next_attempt_at: null, number }) as const;
+    const disabled = [{ webhookId: 'w1' }, { webhookId: 'w2' }] as unknown as Recorded['disabled'];
+    const store = {
+      recordResults: async () => ({
+        recorded: new Map([
+          ['one', stateOf(1)],
+          ['other', stateOf(2)],
+        ]),
+        disabled,
+      }),
+    } as Pick<DeliveryStore, 'recordResults'> as DeliveryStore;
+    const reported: unknown[] = [];
+    const recorder = createResultRecorder(store, (one) => void reported.push(one));
+    const results = [resultOf('other'), resultOf('deleted'), failureOf('one')];
+    assert.deepEqual(await Promise.all(results.map((result) => recorder.record(result))), [
+      stateOf(2),
+      null,
+      stateOf(1),
+    ]);
+    assert.deepEqual(reported, disabled);
+  });
+
+  it('writes successes together, and a failure at once with all earlier successes', async () => {
+    const { recorder, writes } = open();
+    const successes = [recorder.record(resultOf('a')), recorder.record(resultOf('b'))];
+    assert.deepEqual(writes, []);
+    const failure = recorder.record(failureOf('c'));
+    assert.deepEqual(
+      writes.map(({ ids }) => ids),
+      [['a', 'b', 'c']],
+    );
+    writes[0]?.end.resolve();
+    await Promise.all([...successes, failure]);
+  });
 });

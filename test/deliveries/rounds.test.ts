@@ -87,6 +87,38 @@ describe('a round of a backlog', () => {
     assert.deepEqual(failed.round, { isMore: false, isWell: false, isCrowded: false });
   });
 
+  it('makes as many attempts at once as it may, each with the delivery read again', async () => {
+    const backlog = ['a', 'b', 'c'];
+    const limits: number[] = [];
+    const options: unknown[] = [];
+    const ends = new Map<string, () => void>();
+    const store = {
+      async listBacklog(_id: string, limit: number) {
+        limits.push(limit);
+        return backlog.slice(0, limit).map(deliveryOf);
+      },
+    } as Partial<DeliveryStore> as DeliveryStore;
+    const attempt: Attempt = async ({ id }, { now: _now, signal: _signal, ...given }) => {
+      options.push(given);
+      await new Promise<void>((resolve) => ends.set(id, resolve));
+      backlog.splice(backlog.indexOf(id), 1);
+      return recorded('succeeded');
+    };
+    const { drainBacklog } = createRetryActivities({ store, attempt, engineTime });
+    const draining = new MockActivityEnvironment().run(drainBacklog, { webhookId: 'w1', width: 2 });
+    while (ends.size < 2) await new Promise(setImmediate);
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+    assert.deepEqual([...ends.keys()], ['a', 'b']);
+    ends.get('b')?.();
+    while (ends.size < 3) await new Promise(setImmediate);
+    ends.get('c')?.();
+    ends.get('a')?.();
+    assert.deepEqual(await draining, { isMore: false, isWell: true, isCrowded: false });
+    assert.deepEqual(limits, [200, 1]);
+    const expected = { trigger: 'automatic', freshMs: null, startsRetries: true };
+    assert.deepEqual(options, [expected, expected, expected]);
+  });
+
   it('is crowded only if no attempt got a place', async () => {
     const none = await drain(['a', 'b'], () => NO_ROOM);
     assert.deepEqual(none.round, { isMore: true, isWell: true, isCrowded: true });
@@ -225,4 +257,209 @@ describe('an attempt of a test or a scheduled retry without a place', () => {
       });
     });
   }
+});
+
+describe('a scheduled attempt of a delivery', () => {
+  const retrying = (change: Partial<DeliveryToSend> = {}): DeliveryToSend => ({
+    ...deliveryOf('d1'),
+    status: 'retrying',
+    generation: 2,
+    in_backlog: false,
+    ...change,
+  });
+  const MINUTE_MS = 60_000;
+
+  /** Makes an attempt of generation 2. `states`: the delivery at each read. Returns the attempts and the failure. */
+  async function make(
+    states: readonly (DeliveryToSend | null)[],
+    outcome: (index: number) => AttemptOutcome = () => recorded('succeeded'),
+    environment = new MockActivityEnvironment(),
+  ) {
+    const made: unknown[] = [];
+    const unsent: unknown[] = [];
+    let reads = 0;
+    const store = {
+      async readDeliveriesToSend(ids: readonly string[]) {
+        assert.deepEqual(ids, ['d1']);
+        const state = states[Math.min(reads++, states.length - 1)];
+        return state ? [state] : [];
+      },
+      markUnsent: async ([one]: readonly { id: string }[], status: string, reason: string) =>
+        void unsent.push(one?.id, status, reason),
+    } as Partial<DeliveryStore> as DeliveryStore;
+    const attempt: Attempt = async ({ id, body }, { signal, requestSignal, now: _now, ...options }) => {
+      assert.deepEqual(options, { trigger: 'automatic', startsRetries: false });
+      assert.ok(signal && signal === requestSignal);
+      made.push([id, body.toString()]);
+      return outcome(made.length - 1);
+    };
+    const { attemptDelivery } = createRetryActivities({ store, attempt, engineTime });
+    const failure = await environment.run(attemptDelivery, { deliveryId: 'd1', generation: 2 }).then(
+      () => null,
+      (error: { type: string; nonRetryable: boolean; nextRetryDelay?: number; message: string }) => error,
+    );
+    return { made, unsent, failure };
+  }
+  const ONCE = [['d1', '{}']];
+  const recordedAs = (change: Partial<RecordedResult>): AttemptOutcome => ({
+    kind: 'recorded',
+    result: { status: 'retrying', generation: 2, failures: 2, next_attempt_at: null, number: 3, ...change },
+  });
+
+  it('is made if the delivery still waits for it, and ends the schedule if it succeeds or the delivery is gone', async () => {
+    assert.deepEqual(await make([retrying()]), { made: ONCE, unsent: [], failure: null });
+    const deleted = await make([retrying()], () => ({ kind: 'recorded', result: null }));
+    assert.deepEqual(deleted, { made: ONCE, unsent: [], failure: null });
+    const held = await make([retrying()], () => recordedAs({ status: 'held' }));
+    assert.equal(held.failure, null);
+    for (const other of [null, retrying({ status: 'succeeded' }), retrying({ generation: 3 })])
+      assert.deepEqual(await make([other]), { made: [], unsent: [], failure: null });
+  });
+
+  it('fails with the wait until the next one, or permanently after the last one', async () => {
+    const due = new Date(Date.now() + MINUTE_MS);
+    const { failure } = await make([retrying()], () => recordedAs({ next_attempt_at: due }));
+    assert.deepEqual(
+      [failure?.type, failure?.message, failure?.nonRetryable],
+      ['DeliveryFailed', 'attempt 3 failed', false],
+    );
+    const wait = Number(failure?.nextRetryDelay);
+    assert.ok(wait > MINUTE_MS / 2 && wait <= MINUTE_MS, `${wait} ms`);
+    const overdue = await make([retrying()], () => recordedAs({ next_attempt_at: new Date(0) }));
+    assert.equal(Number(overdue.failure?.nextRetryDelay), 1);
+    const last = await make([retrying()], () => recordedAs({ status: 'failed' }));
+    assert.deepEqual(
+      [last.failure?.type, last.failure?.nonRetryable, last.failure?.nextRetryDelay],
+      ['DeliveryFailed', true, undefined],
+    );
+  });
+
+  it('waits if it is not due yet, but not for a last second', async () => {
+    const early = await make([retrying({ next_attempt_at: new Date(Date.now() + MINUTE_MS) })]);
+    assert.deepEqual([early.made, early.failure?.type], [[], 'DeliveryFailed']);
+    const wait = Number(early.failure?.nextRetryDelay);
+    assert.ok(wait > MINUTE_MS / 2 && wait <= MINUTE_MS, `${wait} ms`);
+    const near = await make([retrying({ next_attempt_at: new Date(Date.now() + 1_000) })]);
+    assert.deepEqual([near.made, near.failure], [ONCE, null]);
+  });
+
+  it('tries again after at most 30 s if no place was free', async () => {
+    const { failure } = await make([retrying()], () => NO_ROOM, new MockActivityEnvironment({ attempt: 50 }));
+    assert.equal(failure?.type, 'NoFreePlace');
+    const wait = Number(failure?.nextRetryDelay);
+    assert.ok(wait >= 15_000 && wait <= 30_000, `${wait} ms`);
+    const first = await make([retrying()], () => NO_ROOM);
+    assert.ok(Number(first.failure?.nextRetryDelay) <= 1_000);
+  });
+
+  it('continues with the next one if another worker has recorded it since', async () => {
+    const next = retrying({ failures: 2, next_attempt_at: new Date(Date.now() + MINUTE_MS) });
+    const { made, failure } = await make([retrying(), next], () => ({ kind: 'unsent' }));
+    assert.deepEqual([made, failure?.message], [ONCE, 'the next attempt is not due yet']);
+  });
+
+  it('is not made if the payload was deleted, which the delivery says', async () => {
+    const { made, unsent, failure } = await make([retrying({ body: null })]);
+    assert.deepEqual([made, failure], [[], null]);
+    assert.deepEqual(unsent, ['d1', 'cancelled', 'the payload was deleted after its retention period']);
+  });
+});
+
+describe('an attempt outside the schedule', () => {
+  const TOKEN = '01890000-0000-7000-8000-000000000000';
+  /** The time in the token, in milliseconds. */
+  const REQUESTED = 0x0189_0000_0000;
+
+  /** Makes an attempt for a request. `outcome`: of the attempt. Returns the attempts, and the writes. */
+  async function make(
+    input: object,
+    {
+      delivery = deliveryOf('d1') as DeliveryToSend | null,
+      isScheduled = true,
+      wanted = null as object | null,
+    } = {},
+  ) {
+    const made: unknown[] = [];
+    const written: unknown[] = [];
+    const store = {
+      readDeliveriesToSend: async () => (delivery ? [delivery] : []),
+      async startScheduledRetry(token: string) {
+        written.push(['start', token]);
+        return isScheduled;
+      },
+      endScheduledRetry: async (token: string) => void written.push(['end', token]),
+      markUnsent: async (_rows: unknown, status: string) => void written.push(['unsent', status]),
+      recordUnmadeRetry: async ({ id }: { id: string }, { why }: { why: string }) =>
+        void written.push(['unmade', id, why]),
+    } as Partial<DeliveryStore> as DeliveryStore;
+    const attempt: Attempt = async ({ id }, { trigger, token, freshMs, startsRetries, isWanted }) => {
+      const progress = { ...deliveryOf('d1'), ...wanted };
+      made.push([id, trigger, token, freshMs, startsRetries, ...(wanted ? [isWanted?.(progress)] : [])]);
+      return recorded('succeeded');
+    };
+    const { attemptOnce } = createRetryActivities({ store, attempt, engineTime });
+    const request = { deliveryId: 'd1', trigger: 'manual', token: TOKEN, attempts: 1, ...input } as const;
+    await new MockActivityEnvironment().run(attemptOnce, request);
+    return { made, written };
+  }
+  const MADE = ['d1', 'manual', TOKEN, 0, false];
+
+  it('is made once for its request, without retries of its own', async () => {
+    assert.deepEqual(await make({}), { made: [MADE], written: [] });
+    assert.deepEqual(await make({}, { delivery: null }), { made: [], written: [] });
+  });
+
+  it('is made for a scheduled retry only if that is still stored, which it then ends', async () => {
+    const ends = [
+      ['start', TOKEN],
+      ['end', TOKEN],
+    ];
+    assert.deepEqual(await make({ scheduled: true }), { made: [MADE], written: ends });
+    assert.deepEqual(await make({ scheduled: true }, { isScheduled: false }), { made: [], written: ends });
+  });
+
+  it('is not made if the delivery has succeeded since, was cancelled, or is a test that was made', async () => {
+    const isMade = async (input: object, change: Partial<DeliveryToSend>) =>
+      (await make(input, { delivery: { ...deliveryOf('d1'), ...change } })).made.length === 1;
+    assert.ok(!(await isMade({}, { status: 'cancelled' })));
+    assert.ok(!(await isMade({}, { status: 'succeeded', attempts_count: 2 })));
+    assert.ok(await isMade({}, { status: 'succeeded', attempts_count: 1 }));
+    assert.ok(await isMade({}, { status: 'failed', attempts_count: 2 }));
+    assert.ok(!(await isMade({ trigger: 'test' }, { status: 'failed', attempts_count: 2 })));
+    assert.ok(await isMade({ trigger: 'test' }, { status: 'failed', attempts_count: 1 }));
+  });
+
+  it('decides in the same way when the delivery is read again', async () => {
+    for (const [trigger, wanted, isWanted] of [
+      ['manual', { status: 'succeeded', attempts_count: 2 }, false],
+      ['manual', { status: 'failed', attempts_count: 2 }, true],
+      ['test', { status: 'failed', attempts_count: 2 }, false],
+      ['test', { status: 'failed', attempts_count: 1 }, true],
+    ] as const) {
+      const { made } = await make({ trigger }, { wanted });
+      assert.deepEqual(made, [['d1', trigger, TOKEN, 0, false, isWanted]]);
+    }
+  });
+
+  it('of a previous version counts the attempts before its request by the time in its token', async () => {
+    const isMade = async (laterMs: number) => {
+      const delivery = {
+        ...deliveryOf('d1'),
+        status: 'succeeded' as const,
+        attempts_count: 1,
+        updated_at: new Date(REQUESTED + laterMs),
+      };
+      return (await make({ attempts: undefined }, { delivery })).made.length === 1;
+    };
+    assert.ok(await isMade(0), 'it succeeded before the request');
+    assert.ok(!(await isMade(1)), 'it has succeeded since');
+  });
+
+  it('is not made without a payload, which the reason of a manual one says', async () => {
+    const delivery = { ...deliveryOf('d1'), body: null };
+    const unsent = ['unsent', 'cancelled'];
+    const unmade = ['unmade', 'd1', 'the payload was deleted after its retention period'];
+    assert.deepEqual(await make({}, { delivery }), { made: [], written: [unsent, unmade] });
+    assert.deepEqual(await make({ trigger: 'test' }, { delivery }), { made: [], written: [unsent] });
+  });
 });

@@ -8,6 +8,7 @@ import {
   MAX_ROOMS,
   MAX_WAITING_MESSAGES,
 } from '../../src/domain/common/limits.ts';
+import { CHANNEL_CODES } from '../../src/domain/channel/channel.ts';
 import type { TokenClaims } from '../../src/domain/people/access.ts';
 import { shortened } from '../../src/gateway/client-messages.ts';
 import type { Handled, Handler } from '../../src/gateway/handlers.ts';
@@ -21,8 +22,11 @@ import { admitted } from './admitted.ts';
 
 const OUTSIDE: TokenClaims = admitted().claims;
 
-/** `claims`: those of the next token. `secondsBetween` pass between two messages: by default so many that the rate of messages refuses none. */
-function setUp(handlers: Record<string, Handler> = {}, { secondsBetween = 10, claims = OUTSIDE } = {}) {
+/** `first`: the claims of the first token, `claims`: those of the next one. `secondsBetween` pass between two messages: by default so many that the rate of messages refuses none. */
+function setUp(
+  handlers: Record<string, Handler> = {},
+  { secondsBetween = 10, first = OUTSIDE, claims = OUTSIDE, onRelease = () => {} } = {},
+) {
   let seconds = 0;
   const state = {
     pending: 0,
@@ -43,7 +47,7 @@ function setUp(handlers: Record<string, Handler> = {}, { secondsBetween = 10, cl
       return { snapshot: {}, last_seq: 0, follow };
     },
   };
-  const admission = admitted();
+  const admission = { ...admitted(onRelease), claims: first };
   const deps = {
     clock: () => new Date((seconds += secondsBetween) * 1_000),
     log: pino({ level: 'silent' }),
@@ -187,6 +191,85 @@ describe('the token of a connection', () => {
   });
 });
 
+describe('a refused message of a connection', () => {
+  it('has the code, a description and the room', async () => {
+    const { client, state, ask } = setUp({ work: { replyType: 'worked', read: () => ({ ok: true }) } });
+    const refused = (code: keyof typeof CHANNEL_CODES, name: string | null, message?: string) => ({
+      replyType: 'refused',
+      reply: { ok: false, code, message: message ?? CHANNEL_CODES[code], room: name },
+    });
+    const { message: error } = (await ask('join', { room: room(1), more: 1 })).reply as { message: string };
+    assert.match(error, /^join: .*more/);
+    for (const [type, body, expected] of [
+      ['join', { room: room(1), more: 1 }, refused('invalid_message', room(1), error)],
+      ['leave', { room: room(1), more: 1 }, refused('invalid_message', room(1), `leave${error.slice(4)}`)],
+      [
+        'renew',
+        { token: 't', room: room(1) },
+        refused('invalid_message', null, 'renew: Unrecognized key: "room".'),
+      ],
+      ['join', { room: 'workflow:x' }, refused('invalid_room', 'workflow:x')],
+      ['jump', { room: room(1) }, refused('invalid_message', null, 'Unknown message type: "jump".')],
+      [
+        '',
+        { room: room(1) },
+        refused('invalid_message', null, 'A message must be a JSON object with a `type`, sent as text.'),
+      ],
+      ['work', [], refused('invalid_message', null, 'work requires an object.')],
+    ] as const)
+      assert.deepEqual(await ask(type, body), expected, type);
+    state.beforeOpen = Promise.reject(new Error('the database is unavailable'));
+    assert.deepEqual(await ask('join', { room: room(1) }), refused('unavailable', room(1)));
+    client.recheck = async () => null;
+    assert.deepEqual(await ask('join', { room: room(1) }), refused('token_invalid', room(1)));
+    client.closed();
+  });
+
+  it('is followed by no reply after the connection was closed, which frees its place once', async () => {
+    let released = 0;
+    const { client, answers, ask } = setUp({}, { onRelease: () => void (released += 1) });
+    client.closed();
+    client.closed();
+    void ask('join', { room: room(1) });
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual([answers, released], [[], 1]);
+  });
+});
+
+describe('the expiry of a connection', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+  afterEach(() => mock.timers.reset());
+
+  /** Returns the claims of a token that ends so many milliseconds after 1970. */
+  const endingAt = (ms: number): TokenClaims => ({ ...OUTSIDE, expiresAt: new Date(ms) });
+
+  it('is that of its token, and of the next one once it was renewed', async () => {
+    const { client, state, ask } = setUp(
+      {},
+      { secondsBetween: 0, first: endingAt(1_000), claims: endingAt(5_000) },
+    );
+    mock.timers.tick(999);
+    assert.deepEqual(state.closedWith, []);
+    const { replyType, reply } = await ask('renew', { token: 'next' });
+    assert.deepEqual([replyType, reply], ['renewed', { ok: true, expires_at: '1970-01-01T00:00:05.000Z' }]);
+    mock.timers.tick(4_999);
+    assert.deepEqual(state.closedWith, []);
+    mock.timers.tick(1);
+    assert.deepEqual(state.closedWith, ['token_expired']);
+    client.closed();
+  });
+
+  it('may be further away than a timer can wait, and does not come after the close', () => {
+    const far = 2_147_483_647 + 1_000;
+    const { client, state } = setUp({}, { secondsBetween: 0, first: endingAt(far) });
+    mock.timers.tick(2_147_483_647);
+    assert.deepEqual(state.closedWith, []);
+    client.closed();
+    mock.timers.tick(far);
+    assert.deepEqual(state.closedWith, []);
+  });
+});
+
 describe('the rooms of a connection', () => {
   it('are limited, but one of them can be joined again, and a new one after another was left', async () => {
     const { client, state, ask } = setUp();
@@ -242,6 +325,17 @@ describe('a connection whose client does not read the replies', () => {
     assert.deepEqual(state.closedWith, []);
     mock.timers.tick(1);
     assert.deepEqual(state.closedWith, ['slow_reader']);
+    client.closed();
+  });
+
+  it('waits only while more than its buffer is unread', async () => {
+    const { client, state, answers } = await setUpUnread();
+    state.drain();
+    await settled();
+    state.pending = CHANNEL_PENDING_BYTES;
+    client.receive('work', {}, (answer) => void answers.push(answer));
+    await settled();
+    assert.deepEqual(answers.map(codeOf), ['ok', 'ok']);
     client.closed();
   });
 
