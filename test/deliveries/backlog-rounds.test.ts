@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { registerHooks } from 'node:module';
-import { Continued, host } from '../support/workflow-api.ts';
+import { Continued, host, importWorkflow } from '../support/workflow-api.ts';
 
 type Round = { isMore: boolean; isWell: boolean; isCrowded?: boolean };
 type Workflow = (input: { webhookId: string }) => Promise<void>;
@@ -12,17 +11,12 @@ const LAST: Round = { isMore: false, isWell: true };
 
 describe('the backlog of a webhook', () => {
   let endpointBacklog: Workflow;
+  let manualRetries: Workflow;
   before(async () => {
-    const url = new URL('../../src/workflows/endpoint-backlog.ts?with=workflow-api', import.meta.url).href;
-    const api = new URL('../support/workflow-api.ts', import.meta.url).href;
-    const hooks = registerHooks({
-      resolve: (specifier, context, next) =>
-        specifier === '@temporalio/workflow' && context.parentURL === url
-          ? { url: api, shortCircuit: true }
-          : next(specifier, context),
-    });
-    ({ endpointBacklog } = (await import(url)) as { endpointBacklog: Workflow });
-    hooks.deregister();
+    ({ endpointBacklog, manualRetries } = await importWorkflow<{
+      endpointBacklog: Workflow;
+      manualRetries: Workflow;
+    }>('endpoint-backlog.ts'));
   });
 
   /** Runs the workflow with these rounds. Returns their widths, and the waits between them. */
@@ -63,5 +57,42 @@ describe('the backlog of a webhook', () => {
   it('continues as a new execution if the history is long and there is more', async () => {
     assert.deepEqual(await run([WELL], { isLong: true }), { widths: [1], waits: 0, isContinued: true });
     assert.deepEqual(await run([LAST], { isLong: true }), { widths: [1], waits: 0, isContinued: false });
+  });
+
+  it('is sent by activities whose worker may die', async () => {
+    host.called = [];
+    await run([LAST]);
+    const options = {
+      heartbeatTimeout: '8 s',
+      startToCloseTimeout: '5 min',
+      retry: { initialInterval: '1 s', maximumInterval: '30 s' },
+    };
+    assert.deepEqual(host.called, [
+      { activity: 'drainBacklog', options, input: { webhookId: 'w1', width: 1 } },
+    ]);
+  });
+
+  it('waits for manual retries in the same way, at most five seconds after crowded rounds', async () => {
+    const rounds = [WELL, ...Array.from({ length: 20 }, () => CROWDED), WELL, CROWDED, LAST];
+    const slept: number[] = [];
+    let made = 0;
+    Object.assign(host, {
+      isLong: false,
+      slept,
+      activities: {
+        async makeManualRetries(input: object) {
+          assert.deepEqual(input, { webhookId: 'w1' });
+          return rounds[made++];
+        },
+      },
+    });
+    await manualRetries({ webhookId: 'w1' });
+    assert.deepEqual([made, slept.length], [rounds.length, 21]);
+    const [first = 0] = slept;
+    assert.ok(first >= 500 && first <= 1_000, `${first} ms`);
+    const long = slept[19] ?? 0;
+    assert.ok(long >= 2_500 && long <= 5_000, `${long} ms`);
+    const again = slept[20] ?? 0;
+    assert.ok(again >= 500 && again <= 1_000, `${again} ms after a round that was not crowded`);
   });
 });

@@ -150,6 +150,95 @@ describe('the address guard', () => {
   }
 });
 
+/** The first and the last address of each range, with its reason, and the addresses before and after it with theirs. */
+const EDGES: ReadonlyArray<
+  readonly [first: string, last: string, reason: string, before: string | null, after: string | null]
+> = [
+  ['0.0.0.0', '0.255.255.255', 'this host', '255.255.255.255 broadcast', '1.0.0.0'],
+  ['10.0.0.0', '10.255.255.255', 'private', '9.255.255.255', '11.0.0.0'],
+  ['100.64.0.0', '100.127.255.255', 'carrier-grade', '100.63.255.255', '100.128.0.0'],
+  ['127.0.0.0', '127.255.255.255', 'loopback', '126.255.255.255', '128.0.0.0'],
+  ['168.63.129.16', '168.63.129.16', 'metadata', '168.63.129.15', '168.63.129.17'],
+  ['169.254.0.0', '169.254.255.255', 'link-local', '169.253.255.255', '169.255.0.0'],
+  ['172.16.0.0', '172.31.255.255', 'private', '172.15.255.255', '172.32.0.0'],
+  ['192.0.0.0', '192.0.0.255', 'reserved for protocols', '191.255.255.255', '192.0.1.0'],
+  ['192.0.2.0', '192.0.2.255', 'documentation', '192.0.1.255', '192.0.3.0'],
+  ['192.31.196.0', '192.31.196.255', 'AS112', '192.31.195.255', '192.31.197.0'],
+  ['192.52.193.0', '192.52.193.255', 'multicast tunnelling', '192.52.192.255', '192.52.194.0'],
+  ['192.88.99.0', '192.88.99.255', '6to4 relay', '192.88.98.255', '192.88.100.0'],
+  ['192.168.0.0', '192.168.255.255', 'private', '192.167.255.255', '192.169.0.0'],
+  ['192.175.48.0', '192.175.48.255', 'AS112', '192.175.47.255', '192.175.49.0'],
+  ['198.18.0.0', '198.19.255.255', 'benchmarking', '198.17.255.255', '198.20.0.0'],
+  ['198.51.100.0', '198.51.100.255', 'documentation', '198.51.99.255', '198.51.101.0'],
+  ['203.0.113.0', '203.0.113.255', 'documentation', '203.0.112.255', '203.0.114.0'],
+  ['224.0.0.0', '239.255.255.255', 'multicast', '223.255.255.255', '240.0.0.0 reserved'],
+  ['240.0.0.0', '255.255.255.254', 'reserved', '239.255.255.255 multicast', '255.255.255.255 broadcast'],
+  [
+    '64:ff9b:1::',
+    '64:ff9b:1:ffff:ffff:ffff:ffff:ffff',
+    'local NAT64',
+    '64:ff9b:0:1:: reserved',
+    '64:ff9b:2:: reserved',
+  ],
+  ['100::', '100::ffff:ffff:ffff:ffff', 'discard', 'ff::1 reserved', '100:0:0:1:: dummy'],
+  ['100:0:0:1::', '100:0:0:1:ffff:ffff:ffff:ffff', 'dummy', '100:: discard', '100:0:0:2:: reserved'],
+  ['2001::', '2001:0:ffff:ffff:ffff:ffff:ffff:ffff', 'Teredo', '2000::', '2001:1:: reserved for protocols'],
+  [
+    '2001:2::',
+    '2001:2:0:ffff:ffff:ffff:ffff:ffff',
+    'benchmarking',
+    '2001:1:: reserved for protocols',
+    '2001:2:1:: reserved for protocols',
+  ],
+  [
+    '2001:3::',
+    '2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff',
+    'reserved for protocols',
+    '2001:2:: benchmarking',
+    '2001:200::',
+  ],
+  ['2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff', 'documentation', '2001:db7:ffff::', '2001:db9::'],
+  ['2620:4f:8000::', '2620:4f:8000:ffff:ffff:ffff:ffff:ffff', 'AS112', '2620:4f:7fff::', '2620:4f:8001::'],
+  ['3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff', 'documentation', '3ffe:ffff::', '3fff:1000::'],
+  [
+    '5f00::',
+    '5f00:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
+    'segment routing',
+    '5eff:: reserved',
+    '5f01:: reserved',
+  ],
+  ['fc00::', 'fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'private', 'fbff:: reserved', 'fe00:: reserved'],
+  ['fe80::', 'febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'link-local', 'fe7f:: reserved', 'fec0:: site-local'],
+  [
+    'fec0::',
+    'feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
+    'site-local',
+    'febf:: link-local',
+    'ff00:: multicast',
+  ],
+  ['ff00::', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'multicast', 'feff:: site-local', null],
+];
+
+describe('the ranges of the address guard', () => {
+  const strict = createAddressGuard([]);
+
+  /** Checks an address, followed by the reason of its refusal unless it is allowed. */
+  function check(expected: string): void {
+    const [address = '', ...reason] = expected.split(' ');
+    const judgement = strict.judge(address);
+    if (reason.length === 0) return assert.deepEqual(judgement, { allowed: true }, address);
+    assert.ok(!judgement.allowed, address);
+    assert.match(judgement.kind, new RegExp(reason.join(' ')), address);
+  }
+
+  for (const [first, last, reason, before, after] of EDGES) {
+    it(`include ${first} to ${last} as ${reason}, and not what is around it`, () => {
+      for (const address of [first, last]) check(`${address} ${reason}`);
+      for (const expected of [before, after]) if (expected !== null) check(expected);
+    });
+  }
+});
+
 /** test/outbound/hidden-addresses.test.ts has the other notations of addresses. */
 describe('the check of a configured URL', () => {
   const strict = createAddressGuard([]);
