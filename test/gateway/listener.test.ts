@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { mock } from 'node:test';
 import { pino } from 'pino';
 import type { Notifications } from '../../src/database/common/notifications.ts';
 import { beginListening } from '../../src/database/webhooks/listeners.ts';
@@ -56,6 +57,7 @@ describe('a listener of a gateway', () => {
       pending: 0,
       drain: (): void => assert.fail('nobody waits'),
       close: (): void => {},
+      isThere: true,
     };
     const holder = { ...admitted().holder, workspaceId: fresh.installation.workspace_id, scopes: SCOPES };
     const connection: Connection = {
@@ -67,7 +69,7 @@ describe('a listener of a gateway', () => {
     };
     const client: Client = {
       connection,
-      holder: async () => holder,
+      holder: async () => (state.isThere ? holder : null),
       onHolder: () => () => {},
       onceClosed: (listener) => void (state.close = listener),
     };
@@ -137,6 +139,42 @@ describe('a listener of a gateway', () => {
     notify(null);
     await eventually('it has it', () => received.length === 1);
     await one.disconnect();
+  });
+
+  it('gets requests at its next renewal if nobody has notified it', async () => {
+    const id = await webhook();
+    const { one, received } = await startListener(id, { renewalMs: 20 });
+    await request(id);
+    await eventually('it has it', () => received.length === 1);
+    await one.disconnect();
+  });
+
+  it('ends with a message if its webhook or the holder of its token is gone', async () => {
+    const deleted = await startListener(await webhook());
+    deleted.notify('gone');
+    assert.ok(deleted.isOver());
+    const id = await webhook();
+    const removed = await startListener(id, { renewalMs: 20 });
+    removed.state.isThere = false;
+    await eventually('it has ended', removed.isOver);
+    const unseen = await webhook();
+    const missed = await startListener(unseen, { renewalMs: 20 });
+    await execute('update webhooks set deleted_at = now() where id = ?', [unseen]);
+    await eventually('it has ended', missed.isOver);
+    const taken = await webhook();
+    const replaced = await startListener(taken, { renewalMs: 20 });
+    await execute("update webhooks set listening_until = listening_until + interval '1 hour' where id = ?", [
+      taken,
+    ]);
+    await eventually('it has ended', replaced.isOver);
+    assert.deepEqual(
+      [...removed.state.messages, ...missed.state.messages, ...replaced.state.messages],
+      [
+        { type: 'listening_ended', webhook_id: id, reason: 'gone' },
+        { type: 'listening_ended', webhook_id: unseen, reason: 'gone' },
+        { type: 'listening_ended', webhook_id: taken, reason: 'replaced' },
+      ],
+    );
   });
 
   it('leaves requests that were read during its end to the next one', async () => {
@@ -248,6 +286,40 @@ describe('a listener of a gateway', () => {
       assert.ok(!(await answer(listening, client, first?.['id'])).ok);
       await eventually('its end is recorded', async () => (await untilOf(id)) < Date.now() + 10_000);
       await listening.close();
+    });
+
+    it('can answer a request for a minute', async () => {
+      const begun = performance.now();
+      let passed = 0;
+      const now = mock.method(performance, 'now', () => begun + passed);
+      const listening = startListening();
+      const { client, state } = setUpClient();
+      try {
+        /** Receives the requests of another webhook. */
+        const receive = async (count: number) => {
+          state.messages.length = 0;
+          await listen(listening, client, await webhook(count));
+          await eventually('it has the requests', () => requestsOf(state.messages).length === count);
+          return state.messages.map(({ id }) => id);
+        };
+        const [first, second] = await receive(2);
+        passed = 59_999;
+        const [later] = await receive(1);
+        assert.deepEqual(await answer(listening, client, first), {
+          ok: true,
+          request_id: first,
+          in_time: true,
+        });
+        passed = 60_000;
+        await receive(1);
+        assert.ok(!(await answer(listening, client, second)).ok);
+        await execute('delete from relayed_requests');
+        const late = await answer(listening, client, later);
+        assert.deepEqual(late, { ok: true, request_id: later, in_time: false });
+      } finally {
+        await listening.close();
+        now.mock.restore();
+      }
     });
 
     it('ends with its gateway, which records it', async () => {

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { io, type Socket } from 'socket.io-client';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { CHANNEL_PATH } from '../../src/domain/channel/channel.ts';
+import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
 import { addWorkspace } from '../support/people.ts';
 import { keyWith } from '../api/keys.ts';
 import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
@@ -100,6 +101,46 @@ describe('a listener on the live channel', function () {
       .fork()
       .execute('select count(*)::int as n from relayed_requests where webhook_id = ?', [id]);
     assert.equal(left[0]?.n, 0);
+  });
+
+  it('has a webhook with the address as its name and all event kinds, unless the request has others', async () => {
+    const create = async (more: object) => {
+      const from = Date.now();
+      const body = { forward_to: `http://localhost:4000/${'x'.repeat(200)}`, ...more };
+      const { status, headers, json } = await world.send('POST', '/api/v1/listeners', { body });
+      assert.equal(status, 201);
+      const { id, secret, created_at: createdAt, updated_at: updatedAt, ...rest } = json;
+      assert.match(secret, /^[0-9a-f]{64}$/);
+      assert.equal(updatedAt, createdAt);
+      assert.ok(headers.get('location')?.endsWith(`/api/v1/webhooks/${id}`));
+      const [row] = await world.database.em
+        .fork()
+        .execute('select listening_until as until from webhooks where id = ?', [id]);
+      const until = new Date(row?.['until']).getTime();
+      assert.ok(until >= from + 30_000 && until <= Date.now() + 30_000);
+      return rest;
+    };
+    const expected = {
+      name: `http://localhost:4000/${'x'.repeat(178)}`,
+      description: null,
+      url: `http://localhost:4000/${'x'.repeat(200)}`,
+      method: 'POST',
+      content_type: 'application/json',
+      events: EVENT_KINDS.map((event) => ({ event, filters: [] })),
+      has_secret: true,
+      include_secret_header: false,
+      active: true,
+      standard_webhooks: false,
+      status: 'active',
+      consecutive_failures: 0,
+      disabled_at: null,
+      disabled_reason: null,
+      previous_secret_until: null,
+      listening: true,
+    };
+    assert.deepEqual(await create({}), expected);
+    const own = { name: 'Own', events: [{ event: 'user.joined', filters: [] }] };
+    assert.deepEqual(await create(own), { ...expected, ...own });
   });
 
   it('receives what was sent before it connected', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mock } from 'node:test';
-import { pino } from 'pino';
+import type { Logger } from 'pino';
 import type { Notifications } from '../../src/database/common/notifications.ts';
 import type { TokenHolder } from '../../src/database/people/token-holders.ts';
 import { viewOfRow } from '../../src/database/tasks/run-views.ts';
@@ -47,7 +47,7 @@ describe('the rooms of a gateway', () => {
           state.asked += 1;
           await state.beforeAnswer();
           const row = await findRun(fresh.database, id);
-          return row && viewOfRow(row);
+          return row && { ...viewOfRow(row), last_seq: row.last_seq };
         },
       });
       return { rooms, state };
@@ -65,6 +65,27 @@ describe('the rooms of a gateway', () => {
       assert.equal(state.asked, 1);
       await rooms.open(holder(), run, null);
       assert.equal(state.asked, 2);
+    });
+
+    it('ask the workflow again for a client that joins after a new event, and show what is stored then', async () => {
+      const { rooms, state } = setUp();
+      const run = await quietRun(fresh.database, fresh.installation);
+      const answering = Promise.withResolvers<void>();
+      state.beforeAnswer = () => answering.promise;
+      const first = rooms.open(holder(), run, null);
+      await eventually('the workflow is asked', () => state.asked === 1);
+      await writeEvents(fresh.database, run, { count: 3, bytes: 1 });
+      const second = rooms.open(holder(), run, null);
+      await eventually('the workflow is asked again', () => state.asked === 2);
+      answering.resolve();
+      await first;
+      const opened = (await second) as OpenRoom;
+      const row = await findRun(fresh.database, run);
+      assert.ok(row);
+      assert.deepEqual(opened.snapshot, { execution_id: run, ...viewOfRow(row), last_seq: 3 });
+      assert.equal(opened.last_seq, 3);
+      opened.follow({} as never);
+      assert.deepEqual(state.followedAfter, [3]);
     });
 
     it('ask again after a failure', async () => {
@@ -99,8 +120,12 @@ describe('the rooms of a gateway', () => {
   describe('of webhooks', () => {
     function setUp() {
       const subscribed = new Set<string>();
+      const warnings: string[] = [];
+      let announce = (_id: string, _rest: string | null): void => assert.fail('nobody listens');
       const notifications = {
-        subscribe(_channel: string, id: string) {
+        subscribe(channel: string, id: string, listener: typeof announce) {
+          assert.equal(channel, 'deliveries');
+          announce = listener;
           subscribed.add(id);
           return () => void subscribed.delete(id);
         },
@@ -111,9 +136,44 @@ describe('the rooms of a gateway', () => {
         notifications,
         metrics: createMetricsRecorder(clock),
         clock,
-        log: pino({ level: 'silent' }),
+        log: { warn: (_: object, text: string) => void warnings.push(text) } as unknown as Logger,
       });
-      return { rooms, subscribed };
+      return { rooms, subscribed, warnings, announce: (rest: string | null) => announce('', rest) };
+    }
+
+    /** Joins a room. Returns what is sent: the ids of deliveries, or `webhook`. */
+    async function follow({ rooms }: ReturnType<typeof setUp>, id: string): Promise<string[]> {
+      const sent: string[] = [];
+      const room = (await rooms.open(holder(), id, null)) as OpenRoom;
+      room.follow({
+        id: '',
+        send(message) {
+          const { event } = JSON.parse(message.plainBytes.toString());
+          assert.equal(event.webhook_id, id);
+          sent.push(event.type === 'webhook.changed' ? 'webhook' : event.delivery.id);
+        },
+        pendingBytes: () => 0,
+        onceDrained: () => {},
+        close: () => assert.fail('it was closed'),
+      });
+      return sent;
+    }
+
+    /** Stores a delivery of a webhook that changed so many seconds ago. Returns its id. */
+    async function insertDelivery(webhookId: string, secondsAgo: number): Promise<string> {
+      const { workspace_id: workspaceId } = fresh.installation;
+      const [row] = await execute(
+        `with event as (
+           insert into events (workspace_id, id, event, "timestamp", content_hash, body, received_at)
+           values (?, ?, 'issue.created', now(), '', '{}', now()) returning seq
+         )
+         insert into deliveries
+           (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
+         select gen_random_uuid(), ?, ?, seq, 'e', 'issue.created', 'pending', now(), now() - make_interval(secs => ?)
+         from event returning id`,
+        [workspaceId, `evt_${randomUUID()}`, workspaceId, webhookId, secondsAgo],
+      );
+      return row?.['id'];
     }
 
     async function insertWebhook(): Promise<string> {
@@ -197,6 +257,72 @@ describe('the rooms of a gateway', () => {
         await eventually('it is watched again', isWatched);
       } finally {
         rooms.close();
+        mock.timers.reset();
+      }
+    });
+
+    it('send what changed shortly before they were watched, and what is notified', async () => {
+      const world = setUp();
+      const id = await insertWebhook();
+      const recent = await insertDelivery(id, 30);
+      const old = await insertDelivery(id, 90);
+      try {
+        const sent = await follow(world, id);
+        await eventually('the recent one is sent', () => sent.length > 0);
+        assert.deepEqual(sent.splice(0), [recent]);
+        world.announce(`${old},${recent}`);
+        await eventually('both are sent', () => sent.length === 2);
+        assert.deepEqual(sent.splice(0).toSorted(), [old, recent].toSorted());
+        // Notifications were lost.
+        world.announce(null);
+        await eventually('all are sent', () => sent.length === 3);
+        assert.equal(sent[0], 'webhook');
+        assert.deepEqual(sent.slice(1).toSorted(), [old, recent].toSorted());
+      } finally {
+        world.rooms.close();
+      }
+    });
+
+    it('send the webhook after their newest deliveries could not be read again', async () => {
+      const world = setUp();
+      const id = await insertWebhook();
+      try {
+        const sent = await follow(world, id);
+        await execute('alter table deliveries rename to deliveries_away');
+        await eventually('the read has failed', () => world.warnings.length > 0);
+        await execute('alter table deliveries_away rename to deliveries');
+        await eventually('the webhook is sent', () => sent.includes('webhook'));
+      } finally {
+        world.rooms.close();
+      }
+    });
+
+    it('send the webhook if it was not watched for a time', async () => {
+      mock.timers.enable({ apis: ['setInterval'] });
+      const begun = performance.now();
+      let passed = 0;
+      const now = mock.method(performance, 'now', () => begun + passed);
+      const world = setUp();
+      try {
+        const id = await insertWebhook();
+        const sent = await follow(world, id);
+        const renew = async (after: number) => {
+          passed += after;
+          mock.timers.tick(30_000);
+          // With one connection, this is executed after the renewal.
+          await execute('select 1');
+          await execute('select 1');
+        };
+        await renew(90_000);
+        assert.equal(sent.length, 0, 'it was watched until now');
+        await execute('alter table watched_webhooks rename to watched_away');
+        await renew(60_000);
+        await execute('alter table watched_away rename to watched_webhooks');
+        await renew(30_001);
+        await eventually('the webhook is sent', () => sent.includes('webhook'));
+      } finally {
+        world.rooms.close();
+        now.mock.restore();
         mock.timers.reset();
       }
     });

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
+import { MANY_CHANGED } from '../../src/database/webhooks/watched-webhooks.ts';
+import { findWebhook } from '../../src/database/webhooks/webhooks.ts';
 import { CHANNEL_PENDING_BYTES } from '../../src/domain/common/limits.ts';
+import { presentWebhook } from '../../src/domain/webhooks/webhook-view.ts';
 import type { Connection } from '../../src/gateway/connection.ts';
 import { createMetricsRecorder } from '../../src/gateway/metrics.ts';
 import { createWebhookFeeds } from '../../src/gateway/webhook-feeds.ts';
@@ -9,6 +12,8 @@ import { WebhookViewer } from '../../src/gateway/webhook-viewers.ts';
 import { eventually } from '../support/eventually.ts';
 import { useInstallation } from '../support/installation.ts';
 import { inTransaction } from '../support/locked.ts';
+
+type Sent = { type: string; webhook_id: string; delivery?: { id: string }; webhook?: unknown };
 
 /** The viewers lack more deliveries than one batch has. */
 const WEBHOOKS = 3;
@@ -38,7 +43,7 @@ describe('the changes of watched webhooks', () => {
   }
 
   /** Follows the deliveries of webhooks. `send` is called with each message to a viewer. */
-  function setUp(send: (message: { delivery?: { id: string } }) => void, pendingBytes = () => 0) {
+  function setUp(send: (message: Sent) => void, pendingBytes = () => 0) {
     const viewers = new Set<WebhookViewer>();
     const clock = () => new Date();
     const metrics = createMetricsRecorder(clock);
@@ -60,7 +65,8 @@ describe('the changes of watched webhooks', () => {
     };
     const nobodyWaits = () =>
       eventually('nobody waits', () => [...viewers].every(({ owed }) => owed.size === 0));
-    return { feeds, follow, nobodyWaits, drain: () => drain() };
+    const sent = () => metrics.read({ workflow: 0, webhook: 0 }).events_sent;
+    return { feeds, follow, nobodyWaits, sent, drain: () => drain() };
   }
 
   it('all arrive, once each, if they need several reads', async () => {
@@ -139,6 +145,42 @@ describe('the changes of watched webhooks', () => {
       drain();
     }
     assert.deepEqual(received.toSorted(), some.toSorted());
+    feeds.close();
+  });
+
+  it('are the webhook and its newest deliveries for each viewer, if too many changed to list them', async () => {
+    const received: Sent[] = [];
+    const { feeds, follow, nobodyWaits, sent } = setUp((event) => void received.push(event));
+    const { webhookId, ids } = await prepare();
+    const { webhookId: deletedId } = await prepare();
+    await fresh.database.em
+      .fork()
+      .execute('update webhooks set deleted_at = now() where id = ?', [deletedId]);
+    for (const id of [webhookId, webhookId, deletedId]) follow(id, [MANY_CHANGED]);
+    feeds.wake();
+    await nobodyWaits();
+    await eventually('all have arrived', () => received.length >= 303);
+    const ofDeliveries = received.filter(({ type }) => type === 'delivery.changed');
+    const newest = ids.toSorted().slice(-100);
+    const arrived = ofDeliveries.filter(({ webhook_id: id }) => id === webhookId);
+    assert.deepEqual(
+      arrived.map(({ delivery }) => delivery?.id).toSorted(),
+      [...newest, ...newest].toSorted(),
+    );
+    const ofWebhooks = received.filter(({ type }) => type === 'webhook.changed');
+    const row = await findWebhook(fresh.database, {
+      workspaceId: fresh.installation.workspace_id,
+      id: webhookId,
+    });
+    assert.ok(row);
+    const changed = {
+      type: 'webhook.changed',
+      webhook_id: webhookId,
+      webhook: presentWebhook(row, new Date()),
+    };
+    const deleted = { type: 'webhook.changed', webhook_id: deletedId, webhook: null };
+    assert.deepEqual(ofWebhooks, [changed, changed, deleted]);
+    assert.equal(sent(), received.length);
     feeds.close();
   });
 });
