@@ -34,7 +34,11 @@ describe('the dispatch of a group', () => {
   afterEach(() => mock.timers.reset());
 
   /** Returns the activities of a worker with this store and these attempts, and the ids of the attempts. */
-  function open(store: Partial<DeliveryStore>, attempt: (id: string) => ReturnType<Attempt>) {
+  function open(
+    store: Partial<DeliveryStore>,
+    attempt: (id: string) => ReturnType<Attempt>,
+    webhooks: readonly WebhookTarget[] = [WEBHOOK],
+  ) {
     const made: string[] = [];
     const backlogs: string[] = [];
     const whole = store as DeliveryStore;
@@ -50,7 +54,7 @@ describe('the dispatch of a group', () => {
       store: whole,
       firstAttempts,
       webhookLoader: {
-        loadForGroups: async () => new Map([['a workspace', [WEBHOOK]]]),
+        loadForGroups: async () => new Map([['a workspace', [...webhooks]]]),
         loadCurrent: () => assert.fail(),
         forget() {},
       },
@@ -177,6 +181,148 @@ describe('the dispatch of a group', () => {
     assert.deepEqual(await finish(35_000), { made: [], reads: 1 });
     mock.timers.reset();
     assert.deepEqual((await finish(36_500)).made, ['d1']);
+  });
+
+  describe('in the name of its workflow', () => {
+    const INACTIVE = { ...WEBHOOK, id: 'w2', active: false };
+
+    /** Dispatches groups. `waiting`: the webhooks with a delivery that was not recorded. Returns what is written and sent. */
+    async function dispatch(input: object, { isRepeat = false, waiting = ['w1'], isLeft = false } = {}) {
+      const calls: unknown[] = [];
+      const { dispatchGroup, made } = open(
+        {
+          async claimGroups(groupIds, workflowId) {
+            calls.push(['claim', groupIds, workflowId]);
+            return { events: [EVENT], isRepeat };
+          },
+          async findDeliveryIds(seqs) {
+            calls.push(['find', seqs]);
+            return new Map([['1:w1', 'of a previous version']]);
+          },
+          async storeDeliveries(rows) {
+            calls.push(['store', ...rows.map(({ webhook_id: id, status }) => `${id} ${status}`)]);
+            return new Set(rows.filter((row) => waiting.includes(row.webhook_id)).map(({ id }) => id));
+          },
+          async findWaitingOfGroups(groupIds, workflowId) {
+            calls.push(['wait', groupIds, workflowId]);
+            return new Set(isLeft ? ['left'] : []);
+          },
+          markGroupsDone: async (groupIds, workflowId, at) => {
+            assert.ok(Math.abs(at.getTime() - Date.now()) < 60_000);
+            calls.push(['done', groupIds, workflowId]);
+          },
+        },
+        async () => RECORDED,
+        [WEBHOOK, INACTIVE],
+      );
+      return { result: await run(dispatchGroup, input), calls, made };
+    }
+
+    it('stores what is not sent, sends the rest, and ends the groups', async () => {
+      const { result, calls, made } = await dispatch({ groupId: 'g1', groupIds: ['g1', 'g2'] });
+      assert.deepEqual(result, { isFinished: true });
+      const groups = [['g1', 'g2'], 'test'];
+      assert.deepEqual(calls, [
+        ['claim', ...groups],
+        ['store', 'w2 skipped'],
+        ['done', ...groups],
+      ]);
+      assert.equal(made.length, 1);
+      assert.notEqual(made[0], 'of a previous version');
+    });
+
+    it('stores all deliveries if it is repeated, and sends those that were not recorded', async () => {
+      const started = [
+        ['claim', ['g1'], 'test'],
+        ['find', [1]],
+        ['store', 'w1 pending', 'w2 skipped'],
+      ];
+      const wait = ['wait', ['g1'], 'test'];
+      const repeated = await dispatch(GROUP, { isRepeat: true });
+      assert.deepEqual(repeated, {
+        result: { isFinished: true },
+        calls: [...started, wait, ['done', ['g1'], 'test']],
+        made: ['of a previous version'],
+      });
+      const recorded = await dispatch(GROUP, { isRepeat: true, waiting: [] });
+      assert.deepEqual(recorded.made, []);
+      const left = await dispatch(GROUP, { isRepeat: true, isLeft: true });
+      assert.deepEqual([left.result, left.calls], [{ isFinished: false }, [...started, wait]]);
+    });
+
+    it('ends the groups once no delivery waits, or none of those that a previous version names', async () => {
+      for (const ids of [undefined, ['d1']]) {
+        const calls: unknown[] = [];
+        const { finishGroup } = open(
+          {
+            async findWaiting(given) {
+              calls.push(['find', given]);
+              return new Set(['d2']);
+            },
+            async findWaitingOfGroups(groupIds, workflowId) {
+              calls.push(['find', groupIds, workflowId]);
+              return new Set(['d2']);
+            },
+            async readDeliveriesToSend(given) {
+              calls.push(['read', given]);
+              return [];
+            },
+            markGroupsDone: async (groupIds, workflowId) => void calls.push(['done', groupIds, workflowId]),
+          },
+          () => assert.fail(),
+        );
+        await run(finishGroup, { groupId: 'g1', groupIds: ['g1', 'g2'], ...(ids ? { ids } : {}) });
+        const find = ids ? ['find', ids] : ['find', ['g1', 'g2'], 'test'];
+        assert.deepEqual(calls, [find, find, ['read', ['d2']], ['done', ['g1', 'g2'], 'test']]);
+      }
+    });
+  });
+
+  it('gives first attempts their rows, stores the row of one without a place before it moves, and makes none twice', async () => {
+    const done: unknown[] = [];
+    const end = Promise.withResolvers<void>();
+    const rows = {
+      begin() {},
+      hasRow: async () => false,
+      take: async () => null,
+      store: async (ids: readonly string[]) => void done.push(['store', ...ids]),
+      close() {},
+    };
+    const firstAttempts = createFirstAttempts({
+      store: {
+        moveToBacklog: async (ids) => void done.push(['move', ...ids]),
+      } as Partial<DeliveryStore> as DeliveryStore,
+      async attempt({ id }, { now: _now, rows: given, ...options }) {
+        assert.equal(given, rows);
+        done.push([id, options]);
+        await end.promise;
+        return { kind: 'no_room' };
+      },
+      control: { drainBacklog: async (id) => void done.push(['drain', id]) },
+    });
+    const post = {
+      ...EVENT,
+      id: 'd1',
+      webhook_id: 'w1',
+      body: Buffer.from(''),
+      status: 'pending' as const,
+      generation: 0,
+      failures: 0,
+      in_backlog: false,
+    };
+    const now = () => new Date();
+    const [first] = firstAttempts.start([post], now, rows).values();
+    assert.equal(firstAttempts.start([post], now).get('d1'), first);
+    assert.deepEqual([...firstAttempts.among(['d2', 'd1'])], [['d1', first]]);
+    end.resolve();
+    await firstAttempts.close();
+    assert.deepEqual(done, [
+      ['d1', { trigger: 'automatic', freshMs: 100, startsRetries: true }],
+      ['store', 'd1'],
+      ['move', 'd1'],
+      ['drain', 'w1'],
+    ]);
+    assert.equal(firstAttempts.among(['d1']).size, 0);
   });
 
   it('moves deliveries without a place to the backlogs of their webhooks, in batches', async () => {

@@ -189,6 +189,42 @@ describe('a round of manual retries', () => {
     assert.deepEqual(round, { isMore: false, isCrowded: false });
   });
 
+  it('ends those that were made before or whose delivery is gone, and makes the others for their requests', async () => {
+    const made: unknown[] = [];
+    const ended: string[] = [];
+    const reads: unknown[] = [];
+    const retryOf = (deliveryId: string, position: number, isMade: boolean) => {
+      const token = `t${position}`;
+      return { deliveryId, token, attempts: position - 4, position, isMade };
+    };
+    const store = {
+      async listManualRetries(webhookId: string, { after, limit }: { after: number; limit: number }) {
+        reads.push([webhookId, after, limit]);
+        const all = [retryOf('d1', 4, true), retryOf('gone', 5, false), retryOf('d2', 6, false)];
+        return all.filter(({ position, token }) => position > after && !ended.includes(token));
+      },
+      readDeliveriesToSend: async (read: readonly string[]) =>
+        read.filter((id) => id !== 'gone').map((id) => ({ ...deliveryOf(id), attempts_count: 2 })),
+      endManualRetries: async (tokens: readonly string[]) => void ended.push(...tokens),
+    } as Partial<DeliveryStore> as DeliveryStore;
+    const attempt: Attempt = async ({ id }, { trigger, token, startsRetries, isWanted }) => {
+      const succeeded = { ...deliveryOf(id), status: 'succeeded', attempts_count: 2 } as const;
+      const isStillWanted = isWanted?.(succeeded);
+      const isWantedBefore = isWanted?.({ ...succeeded, attempts_count: 3 });
+      made.push([id, trigger, token, startsRetries, isStillWanted, isWantedBefore]);
+      return recorded('retrying');
+    };
+    const { makeManualRetries } = createManualRetryActivities({ store, attempt, engineTime });
+    const round = await new MockActivityEnvironment().run(makeManualRetries, { webhookId: 'w1' });
+    assert.deepEqual(made, [['d2', 'manual', 't6', false, true, false]]);
+    assert.deepEqual(ended.toSorted(), ['t4', 't5', 't6']);
+    assert.deepEqual(reads.slice(0, 2), [
+      ['w1', 0, 100],
+      ['w1', 6, 100],
+    ]);
+    assert.deepEqual(round, { isMore: false, isCrowded: false });
+  });
+
   it('leaves those without a place to the next round', async () => {
     const { round, made, ended } = await make(ids.slice(0, 2), () => NO_ROOM);
     assert.deepEqual(ended, []);

@@ -96,4 +96,57 @@ describe('the clients of the live channel', () => {
     client.connection.close('slow_reader');
     assert.deepEqual(dropped, []);
   });
+
+  it('are counted if they are rejected, or closed by the service, once and with their names in the log', async () => {
+    const logged: unknown[] = [];
+    const closed: string[] = [];
+    const dropped: string[] = [];
+    const rejected = { ok: false, code: 'token_expired' } as const;
+    const deps = {
+      clock: () => new Date(),
+      log: { info: (...entry: unknown[]) => void logged.push(entry) },
+      admission: { admit: async (token: string) => (token === 'bad' ? rejected : admitted()) },
+    } as unknown as ClientDependencies;
+    const metrics = {
+      connected() {},
+      dropped: (code: string) => void dropped.push(code),
+    } as unknown as MetricsRecorder;
+    let subscriptions = 0;
+    const notifications = {
+      subscribe(channel: string) {
+        assert.equal(channel, 'credentials');
+        subscriptions += 1;
+        return () => void (subscriptions -= 1);
+      },
+    } as unknown as Notifications;
+    const clients = createClients(deps, { notifications, metrics });
+    assert.equal(await clients.admit('bad'), rejected);
+    const admission = await clients.admit('good');
+    assert.ok(admission.ok);
+    assert.deepEqual(dropped.splice(0), ['token_expired']);
+    const entered = ['one', 'other'].map((id) =>
+      clients.enter(
+        {
+          id,
+          send() {},
+          pendingBytes: () => 0,
+          onceDrained() {},
+          close: (code) => void closed.push(`${id} ${code}`),
+        },
+        admission,
+      ),
+    );
+    entered[0]?.connection.close('forbidden');
+    entered[0]?.connection.close('slow_reader');
+    clients.closeAll('server_stopping');
+    assert.deepEqual(closed, ['one forbidden', 'other server_stopping']);
+    assert.deepEqual(dropped, ['forbidden', 'server_stopping']);
+    const text = 'channel connection closed by the service';
+    assert.deepEqual(logged, [
+      [{ connection: 'one', actor: 'token:x', code: 'forbidden' }, text],
+      [{ connection: 'other', actor: 'token:x', code: 'server_stopping' }, text],
+    ]);
+    assert.equal(subscriptions, 0);
+    for (const client of entered) clients.leave(client);
+  });
 });

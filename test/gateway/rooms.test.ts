@@ -115,6 +115,12 @@ describe('the rooms of a gateway', () => {
       const scopes = SCOPES.filter((scope) => scope !== 'tasks:read');
       assert.equal(await rooms.open({ ...holder(), scopes }, run, null), 'forbidden');
     });
+
+    it('are closed to another project of their workspace', async () => {
+      const { rooms } = setUp();
+      const run = await quietRun(fresh.database, fresh.installation);
+      assert.equal(await rooms.open({ ...holder(), projectId: randomUUID() }, run, null), 'forbidden');
+    });
   });
 
   describe('of webhooks', () => {
@@ -185,6 +191,17 @@ describe('the rooms of a gateway', () => {
       );
       return id;
     }
+
+    it('are closed to another workspace, and to a holder without the scope', async () => {
+      const { rooms, subscribed } = setUp();
+      const id = await insertWebhook();
+      const scopes = SCOPES.filter((scope) => scope !== 'webhooks:read');
+      for (const other of [{ workspaceId: randomUUID() }, { scopes }])
+        assert.equal(await rooms.open({ ...holder(), ...other }, id, null), 'forbidden');
+      assert.deepEqual([rooms.count(), subscribed.size], [0, 0]);
+      assert.equal(typeof (await rooms.open({ ...holder(), projectId: randomUUID() }, id, null)), 'object');
+      rooms.close();
+    });
 
     it('can be joined after a join that failed', async () => {
       const { rooms, subscribed } = setUp();
@@ -309,9 +326,8 @@ describe('the rooms of a gateway', () => {
         const renew = async (after: number) => {
           passed += after;
           mock.timers.tick(30_000);
-          // With one connection, this is executed after the renewal.
-          await execute('select 1');
-          await execute('select 1');
+          // With one connection, these are executed after the renewal and what it reads.
+          for (let count = 0; count < 5; count += 1) await execute('select 1');
         };
         await renew(90_000);
         assert.equal(sent.length, 0, 'it was watched until now');

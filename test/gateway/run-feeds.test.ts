@@ -103,6 +103,42 @@ describe('the feeds that a gateway follows', () => {
     }
   });
 
+  it('are sent up to a missing event, and nothing after it', async () => {
+    const { database, installation } = fresh;
+    const { feeds } = setUp();
+    const run = await quietRun(database, installation);
+    await writeEvents(database, run, { count: 4, bytes: 1 });
+    await database.em
+      .getConnection()
+      .execute('delete from task_events where execution_id = ? and seq = 3', [run]);
+    try {
+      for (const after of [0, 1]) {
+        const { received, connection } = createClient({ isSlow: false });
+        feeds.follow(run, after, connection);
+        await eventually('it has the events', () => received.length > 0);
+        assert.deepEqual(received, after === 0 ? [1, 2] : [2]);
+      }
+    } finally {
+      feeds.close();
+    }
+  });
+
+  it('close a client that does not receive for too long', async () => {
+    const { database, installation } = fresh;
+    const { feeds } = setUp({ stallMs: 1 });
+    const run = await quietRun(database, installation);
+    await writeEvents(database, run, { count: 1, bytes: 1 });
+    const closedWith: string[] = [];
+    const { connection } = createClient({ isSlow: true });
+    try {
+      feeds.follow(run, 0, { ...connection, close: (code) => void closedWith.push(code) });
+      await eventually('it is closed', () => closedWith.length > 0);
+      assert.deepEqual(closedWith, ['slow_reader']);
+    } finally {
+      feeds.close();
+    }
+  });
+
   it('are read again after a lost notification', async () => {
     const { database, installation } = fresh;
     const { feeds } = setUp();

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
+import { createGuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { createTestAuthority, type TestAuthority } from '../support/certificates.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startProxy } from './raw-server.ts';
-import { post, senders } from './sending.ts';
+import { localGuard, post, senders } from './sending.ts';
 
 /** More tests of the destination are in attempt-address.test.ts. */
 describe('an attempt through an egress proxy', () => {
@@ -81,6 +82,22 @@ describe('an attempt through an egress proxy', () => {
     const record = await post(client, receiver.url);
     assert.deepEqual([record.outcome, record.address], ['succeeded', '127.0.0.1'], record.message ?? '');
     assert.equal(proxy.asked.length, 2);
+  });
+
+  it('requests the default port of the scheme if the URL has none', async () => {
+    const proxy = await proxyWith({ status: 502 });
+    const client = sender({ proxy: proxy.url, lookup: localLookup });
+    const guarded = createGuardedFetch({ guard: localGuard, proxy: proxy.url, lookup: localLookup });
+    for (const url of ['http://hook.test/', 'https://hook.test/', 'https://hook.test:8443/']) {
+      const failed = { kind: 'connection_failed', message: 'The egress proxy returned 502' };
+      assert.equal((await post(client, url)).message, failed.message);
+      await assert.rejects(guarded.fetch(url), failed);
+    }
+    await guarded.close();
+    assert.deepEqual(
+      proxy.asked.map(({ authority: asked }) => asked),
+      ['80', '80', '443', '443', '8443', '8443'].map((port) => `127.0.0.1:${port}`),
+    );
   });
 
   it('checks literal addresses, and requests them unchanged', async () => {
