@@ -178,6 +178,29 @@ describe('a listener on the live channel', function () {
     }
   });
 
+  it('gets replies as events if it does not ask for an acknowledgement', async () => {
+    const id = await listener();
+    const socket: Socket = io(world.api.url, { path: CHANNEL_PATH, query: { token }, forceNew: true });
+    try {
+      for (const [type, body, replyType, reply] of [
+        ['leave', { room: 'any' }, 'left', { ok: true, room: 'any' }],
+        ['listen', { webhook_id: id }, 'listening', { ok: true, webhook_id: id }],
+        [
+          'jump',
+          {},
+          'refused',
+          { ok: false, code: 'invalid_message', message: 'Unknown message type: "jump".', room: null },
+        ],
+      ] as const) {
+        const arrived = new Promise<Message>((resolve) => socket.once(replyType, resolve));
+        socket.emit(type, body);
+        assert.deepEqual(await arrived, reply);
+      }
+    } finally {
+      socket.disconnect();
+    }
+  });
+
   it('takes over from an older listener, with its unanswered requests', async () => {
     const { id, client, request } = await listenerWithRequest();
     const newer = await connect();

@@ -354,7 +354,20 @@ describe('the channel', function () {
   });
 
   it('rejects other requests, and accepts a bearer token', async () => {
-    assert.equal((await fetch(`${url}/ws`)).status, 426);
+    for (const path of ['/ws', '/ws/', '/ws?token=x']) {
+      const response = await fetch(`${url}${path}`);
+      assert.deepEqual(
+        [response.status, response.headers.get('upgrade'), response.headers.get('content-type')],
+        [426, 'websocket', 'application/problem+json'],
+      );
+      assert.deepEqual(await response.json(), {
+        title: 'Upgrade Required',
+        status: 426,
+        detail: 'This address accepts only WebSocket and Socket.IO.',
+        code: 'upgrade_required',
+      });
+    }
+    assert.equal((await fetch(`${url}/ws/other`)).status, 404);
     assert.equal((await fetch(`${url}/ws?EIO=3&transport=polling&token=${token}`)).status, 400);
     const elsewhere = new WebSocket(`${url.replace('http', 'ws')}/elsewhere?token=${token}`);
     const [error] = (await once(elsewhere, 'error')) as [Error];

@@ -195,6 +195,25 @@ describe('the room of a webhook', function () {
     await notifications.close();
   });
 
+  it('is counted while a client is in it, apart from the rooms of runs', async () => {
+    const rooms = async () => (await world.send('GET', '/health/channel')).json.rooms;
+    const counted = async (workflow: number, webhooks: number) =>
+      await eventually(`${workflow} and ${webhooks} rooms`, async () => {
+        const now = await rooms();
+        return now.workflow === workflow && now.webhook === webhooks;
+      });
+    await counted(0, 0);
+    const { json } = await world.submit();
+    const [id, other] = [await webhook(), await webhook()];
+    const client = await join(id);
+    await join(id);
+    await client.ask({ type: 'join', room: `webhook:${other}` });
+    await client.ask({ type: 'join', room: json.websocket_room });
+    await counted(1, 2);
+    await client.ask({ type: 'leave', room: `webhook:${other}` });
+    await counted(1, 1);
+  });
+
   describe('is closed', () => {
     const refusal = async (webhookId: string, as?: string) => (await join(webhookId, as)).joined;
 
