@@ -668,7 +668,8 @@ teams: { ${teams.join(', ')} }`,
       it(`return how a program ends that ${what}`, async () => {
         const { outcome, kept } = await runProgram(lines, settings);
         assert.partialDeepStrictEqual(outcome, expected);
-        assert.equal((kept[0]?.[1] as { failure?: string } | undefined)?.failure, traced);
+        const record = kept[0]?.[1];
+        assert.equal(record && 'failure' in record ? record.failure : undefined, traced);
         if (traced !== 'limit') return;
         const said = outcome.kind === 'escalated' ? outcome.reason : (outcome as { message: string }).message;
         assert.match(said, /^ada .+ before look was done$/);

@@ -432,7 +432,7 @@ describe('the submission in an A2A message', () => {
     submissionOf(
       {
         message: messageWith('', { parts, metadata: metadata as Message['metadata'] }).message as Message,
-        metadata: ofRequest as Message['metadata'],
+        metadata: ofRequest,
       },
       projectId,
     );

@@ -115,7 +115,10 @@ describe('the response to an error', () => {
 
 describe('the access log', () => {
   /** Returns the line and the record of a request. */
-  async function logged(path: string, { status = 200, location = '', state = {} as object } = {}) {
+  async function logged(
+    path: string,
+    { status = 200, location = '', state = {} }: { status?: number; location?: string; state?: object } = {},
+  ) {
     const { lines, log } = recordedLog();
     const completed: CompletedRequest[] = [];
     const res = Object.assign(new EventEmitter(), { statusCode: status, writableFinished: true });

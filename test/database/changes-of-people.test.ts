@@ -488,7 +488,6 @@ describe('a change of people', () => {
     const invite = async (email: string) => {
       const plan = { email, role: 'viewer' as const, tokenHash: `for ${email}`, expiresAt: at(DAY_MS) };
       const row = await createInvitation(fresh.database, { ...plan, workspaceId, userId: owner, now: at(0) });
-      assert.ok(typeof row === 'object', String(row));
       return row;
     };
     const accept = (email: string, accepting: Accepting, ms = 1) =>
@@ -524,7 +523,7 @@ describe('a change of people', () => {
       created_at: at(2),
     });
     assert.equal(await accept(lea.email, signedIn(lea)), 'member');
-    assert.equal(await invite(lea.email).catch(({ message }: Error) => message), 'member');
+    assert.equal(await invite(lea.email), 'member');
 
     // The password of an admin counts as chosen once the person is a member somewhere else, or has another one.
     const passwords = { initial_password_hash: 'hash' };
@@ -563,7 +562,7 @@ describe('a change of people', () => {
         expiresAt: at(DAY_MS),
         now: at(0),
       });
-      assert.ok(typeof row === 'object', String(row));
+      assert.ok(typeof row === 'object', JSON.stringify(row));
       ids.set(row.id, name);
       return row;
     };

@@ -539,7 +539,7 @@ describe('the statements that several parts use', () => {
         disabled_reason: null,
         enabled_count: 5,
       });
-      const enabled = await change({ active: true, secret: 'sealed anew' });
+      const enabled = await change({ active: true, secret: 'sealed again' });
       assert.deepEqual(
         [
           enabled['enabled_count'],
@@ -547,7 +547,7 @@ describe('the statements that several parts use', () => {
           enabled['previous_secret'],
           enabled['previous_secret_until'],
         ],
-        [5, 'sealed anew', null, null],
+        [5, 'sealed again', null, null],
       );
       await change({ active: false, name: 'New name' });
       assert.equal((await change({ active: true, url: 'https://other.example.com/' }))['enabled_count'], 6);

@@ -283,9 +283,9 @@ describe('the statements about runs', () => {
       await finds({ changedAfter: at(14) }, ['asking', 'failed']);
       await finds({ needsPerson: true }, ['escalated', 'asking']);
       for (const metadata of [{ issue: '5' }, { open: 'true' }, { none: 'null' }, { text: '5 items' }])
-        await finds({ metadata: metadata as never }, ['taken over']);
+        await finds({ metadata }, ['taken over']);
       for (const metadata of [{ issue: '6' }, { issue: '05' }, { text: '5' }, { open: 'yes' }, { deep: '1' }])
-        await finds({ metadata: metadata as never }, []);
+        await finds({ metadata }, []);
 
       const page = await listRuns(fresh.database, { ...filterOf({}), limit: 3 });
       assert.deepEqual([page.rows.length, page.nextCursor], [3, idOf('asked before')]);

@@ -68,9 +68,9 @@ describe('the lists of unfinished work of webhooks', () => {
   it('of groups that are not known to have started have the oldest first, with their size', async () => {
     const { nameOf } = await named({
       waiting: () => rows.group({ created_at: at(-10), events: 3, bytes: 30 }),
-      'handed over long ago': () =>
+      'passed on long ago': () =>
         rows.group({ created_at: at(-200), handed_at: at(-60.001), events: 4, bytes: 40 }),
-      'handed over recently': () => rows.group({ created_at: at(-100), handed_at: at(-60) }),
+      'passed on recently': () => rows.group({ created_at: at(-100), handed_at: at(-60) }),
       'new': () => rows.group({ created_at: NOW }),
       started: () => rows.group({ created_at: at(-100), started_at: at(-90) }),
       'done without a start': () => rows.group({ created_at: at(-100), done_at: at(-90) }),
@@ -79,7 +79,7 @@ describe('the lists of unfinished work of webhooks', () => {
       (await listUnstartedGroups(fresh.database, { before: NOW, handedBefore: at(-60) }, limit)).map(
         ({ id, ...size }) => [nameOf(id), size],
       );
-    const oldest = ['handed over long ago', { events: 4, bytes: 40 }];
+    const oldest = ['passed on long ago', { events: 4, bytes: 40 }];
     assert.deepEqual(await list(10), [oldest, ['waiting', { events: 3, bytes: 30 }]]);
     assert.deepEqual(await list(1), [oldest]);
   });

@@ -357,7 +357,7 @@ describe('the attempts of a worker with one place', () => {
         webhookLoader: {
           loadForGroups: () => assert.fail(),
           loadCurrent: async () => ({
-            endpoint: change && ({ ...WEBHOOK, ...change } as WebhookTarget),
+            endpoint: change && { ...WEBHOOK, ...change },
             at: NOW,
             delivery: null,
           }),

@@ -55,7 +55,7 @@ describe('a part of the reconciler that continues work of webhooks', () => {
     };
   }
 
-  it('starts groups 3 s after they were stored, or a minute after they were handed over, and marks them then', async () => {
+  it('starts groups 3 s after they were stored, or a minute after they were passed on, and marks them then', async () => {
     const sizes = { events: 1, bytes: 1 };
     const { calls, dependencies } = recorded({
       listUnstartedGroups: [

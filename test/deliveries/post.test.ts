@@ -71,9 +71,13 @@ const PREVIOUS = { 'x-service-signature-previous': signature('open sealed before
 describe('the attempt of a delivery', () => {
   /** Makes an attempt. Returns its result, the requests to the URL and to the listener, and what is traced. */
   async function make({
-    webhook = {} as Partial<WebhookTarget>,
-    signal = undefined as AbortSignal | undefined,
-    openSecret = (sealed: string, id: string) => (id === 'w1' ? `open ${sealed}` : assert.fail(id)),
+    webhook = {},
+    signal,
+    openSecret = (sealed, id) => (id === 'w1' ? `open ${sealed}` : assert.fail(id)),
+  }: {
+    webhook?: Partial<WebhookTarget>;
+    signal?: AbortSignal | undefined;
+    openSecret?: PostDependencies['openSecret'];
   } = {}) {
     const sent: unknown[] = [];
     const relayed: unknown[] = [];

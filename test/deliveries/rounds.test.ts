@@ -410,10 +410,10 @@ describe('an attempt outside the schedule', () => {
   async function make(
     input: object,
     {
-      delivery = deliveryOf('d1') as DeliveryToSend | null,
+      delivery = deliveryOf('d1'),
       isScheduled = true,
-      wanted = null as object | null,
-    } = {},
+      wanted = null,
+    }: { delivery?: DeliveryToSend | null; isScheduled?: boolean; wanted?: object | null } = {},
   ) {
     const made: unknown[] = [];
     const written: unknown[] = [];

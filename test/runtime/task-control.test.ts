@@ -46,11 +46,17 @@ describe('the operations on the workflows of runs', () => {
 
   /** Returns operations on a Temporal, and their calls with their deadlines. `failures`: by the name of the call. */
   function open({
-    failures = {} as Record<string, Error>,
+    failures = {},
     status = 'RUNNING',
-    listed = [] as string[],
+    listed = [],
     searchable = false,
     eagerStart = false,
+  }: {
+    failures?: Record<string, Error>;
+    status?: string;
+    listed?: string[];
+    searchable?: boolean;
+    eagerStart?: boolean;
   } = {}) {
     // Deadlines are then the limits themselves.
     mock.method(Date, 'now', () => 0);
