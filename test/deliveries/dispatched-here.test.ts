@@ -10,6 +10,7 @@ import { startTaskWorker } from '../../workers/task-worker.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useOwnDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
+import { inTransaction, isWaitingForLock } from '../support/locked.ts';
 
 const silent = pino({ level: 'silent' });
 
@@ -100,8 +101,16 @@ describe('an event that its own process dispatches', () => {
       setTimeout(() => response.writeHead(204).end(), 3_500);
       return undefined;
     });
-    await post(eventWith(`evt_${randomUUID()}`));
-    await api.close();
+    // The process stops while its dispatch reads the webhooks.
+    const lock = ['lock table webhooks in access exclusive mode'] as const;
+    const closing = await inTransaction(world.database, [lock], async (commit) => {
+      await post(eventWith(`evt_${randomUUID()}`));
+      await eventually('the dispatch waits', () => isWaitingForLock(world.database));
+      const closed = api.close();
+      await commit();
+      return { closed };
+    });
+    await closing.closed;
     assert.equal(receiver.requests.length, 1);
     assert.deepEqual(
       (await world.deliveries(webhookId)).map(({ status }) => status),

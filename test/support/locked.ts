@@ -15,16 +15,19 @@ export async function whileLocked<Result>(
 ): Promise<Result> {
   return await inTransaction(database, statements, async (commit) => {
     const working = work();
-    const pool = await database.em.getConnection().getNativeClient();
-    await eventually('it waits for a lock', async () => {
-      const { rowCount } = await pool.query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return rowCount === 1;
-    });
+    await eventually('it waits for a lock', () => isWaitingForLock(database));
     await commit();
     return await working;
   });
+}
+
+/** Returns whether exactly one statement in this database waits for a lock. */
+export async function isWaitingForLock(database: Database): Promise<boolean> {
+  const pool = await database.em.getConnection().getNativeClient();
+  const { rowCount } = await pool.query(
+    `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rowCount === 1;
 }
 
 /** Does `work` after another transaction has done `statements`. `work` may commit it; it is rolled back otherwise. */
