@@ -6,7 +6,10 @@ import { createRateLimiter } from '../../src/domain/common/rate-limiter.ts';
 
 describe('the headers about the rate limit', () => {
   let now = new Date(0);
-  const limiter = createRateLimiter({ name: 'credential', perSecond: 2, burst: 10 }, () => now);
+  let limiter: ReturnType<typeof createRateLimiter>;
+  beforeEach(() => {
+    limiter = createRateLimiter({ name: 'credential', perSecond: 2, burst: 10 }, () => now);
+  });
   /** Spends tokens. Returns the two headers. */
   function spent(who: string, count: number): [string | undefined, string | undefined] {
     const headers = new Map<string, string>();

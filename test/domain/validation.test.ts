@@ -89,6 +89,21 @@ describe('the problems of a request', () => {
       'must be an ISO 8601 time with a time zone, for example 2026-01-31T12:00:00Z',
     ],
     ['another format', z.base64(), '?', 'invalid_format', 'has an invalid format'],
+    ['another pattern', z.string().regex(/^a/), 'b', 'invalid_format', 'has an invalid format'],
+    [
+      'a pattern with words',
+      z.string().regex(/^a/, 'must begin with a'),
+      'b',
+      'invalid_format',
+      'must begin with a',
+    ],
+    [
+      'no fitting alternative, with words',
+      z.union([z.literal(''), z.literal('a')], { error: 'must be empty or a' }),
+      'b',
+      'invalid_format',
+      'must be empty or a',
+    ],
     ['no fitting alternative', z.union([z.string(), z.int()]), {}, 'invalid_format', 'has an invalid format'],
     ['a rule without a code', z.string().refine(() => false, 'is odd'), 'x', 'invalid_format', 'is odd'],
     [

@@ -69,14 +69,19 @@ function wordsFor(issue: Issue, value: unknown): [FieldProblem, string] {
       if (valueAt(value, issue.path) === undefined) return ['required', 'is required'];
       return ['not_allowed', `must be one of ${issue.values.map(String).join(', ')}`];
     case 'invalid_format':
-      return ['invalid_format', FORMAT_WORDS[issue.format] ?? 'has an invalid format'];
+      return ['invalid_format', FORMAT_WORDS[issue.format] ?? formatWords(issue.message)];
     case 'custom': {
       const { problem } = (issue.params ?? {}) as { problem?: FieldProblem };
       return [problem ?? 'invalid_format', issue.message];
     }
     default:
-      return ['invalid_format', 'has an invalid format'];
+      return ['invalid_format', formatWords(issue.message)];
   }
+}
+
+/** Returns the words of the schema, such as `must be a token`, or general ones instead of those of the library. */
+function formatWords(message: string): string {
+  return message.startsWith('must ') ? message : 'has an invalid format';
 }
 
 const UNKNOWN_WORDS: Readonly<Record<Where, string>> = {
