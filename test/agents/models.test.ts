@@ -3,7 +3,7 @@ import { MAX_CALLS_PER_TURN } from '../../src/domain/common/limits.ts';
 import { readRunUsage } from '../../src/database/agents/agent-calls.ts';
 import { saidIn, turnOf, type Script } from '../support/model-server.ts';
 import { eventually } from '../support/eventually.ts';
-import { useModels } from './model-world.ts';
+import { teamText, useModels } from './model-world.ts';
 
 const isAbout = (step: string) => (asked: Parameters<typeof saidIn>[0]) =>
   saidIn(asked).includes(`Your step now: "${step}"`);
@@ -259,5 +259,20 @@ describe('a tool call of a model', function () {
     );
     assert.equal(steps[0]?.usage?.model_calls, 1);
     assert.ok(!(await world.runs.events(id)).some(({ type }) => type === 'step.progress'));
+  });
+});
+
+describe('the third agent of a run', function () {
+  const steps = ['design', 'build', 'check'].map((step) => `{ step: ${step}, agent: ada }`);
+  const world = useModels({ agents: teamText().replace('{ step: one, agent: ada }', steps.join(', ')) });
+
+  it('gets the results of both steps before', async () => {
+    const id = await world.play((asked) => ({ text: isAbout('design')(asked) ? 'Two tables.' : 'Built.' }), {
+      taskType: 'bug',
+    });
+    await world.runs.reaches(id, 'completed');
+    const said = saidIn(world.asked()[2] ?? assert.fail('two steps only'));
+    assert.match(said, /<result-of-earlier-step step="design" agent="ada">\nTwo tables\.\n/);
+    assert.match(said, /<result-of-earlier-step step="build" agent="ada">\nBuilt\.\n/);
   });
 });

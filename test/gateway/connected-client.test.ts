@@ -22,10 +22,10 @@ import { admitted } from './admitted.ts';
 
 const OUTSIDE: TokenClaims = admitted().claims;
 
-/** `first`: the claims of the first token, `claims`: those of the next one. `secondsBetween` pass between two messages: by default so many that the rate of messages refuses none. */
+/** `first`: the claims of the first token, `claims`: those of the next one, `holder`: how its holder differs. `secondsBetween` pass between two messages: by default so many that the rate of messages refuses none. */
 function setUp(
   handlers: Record<string, Handler> = {},
-  { secondsBetween = 10, first = OUTSIDE, claims = OUTSIDE, onRelease = () => {} } = {},
+  { secondsBetween = 10, first = OUTSIDE, claims = OUTSIDE, holder = {}, onRelease = () => {} } = {},
 ) {
   let seconds = 0;
   const state = {
@@ -52,7 +52,7 @@ function setUp(
     clock: () => new Date((seconds += secondsBetween) * 1_000),
     log: pino({ level: 'silent' }),
     rooms: { workflow: opener, webhook: opener },
-    admission: { check: async () => ({ claims, holder: admission.holder }) },
+    admission: { check: async () => ({ claims, holder: { ...admission.holder, ...holder } }) },
     handlers,
   } as unknown as ClientDependencies;
   const connection = {
@@ -189,6 +189,25 @@ describe('the token of a connection', () => {
     assert.ok(client.dependsOn(person));
     client.closed();
   });
+});
+
+describe('the next token of a connection', () => {
+  for (const [whose, holder] of [
+    ['of another user of the project', { actor: 'user:other' }],
+    ['of the same user for another project', { projectId: 'other' }],
+  ] as const) {
+    it(`is refused if it is that ${whose}`, async () => {
+      const { client, ask } = setUp({}, { holder });
+      const { reply } = await ask('renew', { token: 'next' });
+      assert.deepEqual(reply, {
+        ok: false,
+        code: 'forbidden',
+        message: 'The token is for another project or another user.',
+        room: null,
+      });
+      client.closed();
+    });
+  }
 });
 
 describe('a refused message of a connection', () => {
