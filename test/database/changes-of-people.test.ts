@@ -633,4 +633,23 @@ describe('a change of people', () => {
     );
     assert.deepEqual(times.toSorted(), ['here  6', 'here  7', 'here accepted ', 'there  ']);
   });
+
+  it('keeps the roles in other workspaces, and the name of a person who was removed before', async () => {
+    const [here, there] = [await newWorkspace(), await newWorkspace()];
+    const kim = await newPerson([here.workspace_id, 'viewer'], [there.workspace_id, 'viewer']);
+    const which = { workspaceId: here.workspace_id, userId: kim.id, actor: `user:${here.owner}` };
+    const changed = await changeRole(fresh.database, { ...which, now: at(1) }, 'admin');
+    assert.ok(typeof changed === 'object');
+    const roles = (await entities().find(Member, { user_id: kim.id })).map(
+      ({ workspace_id: id, role }) => `${id === here.workspace_id ? 'here' : 'there'} ${role}`,
+    );
+    assert.deepEqual(roles.toSorted(), ['here admin', 'there viewer']);
+
+    await entities().nativeDelete(Member, { user_id: kim.id });
+    const { userId: _userId, ...plan } = which;
+    const given = { email: kim.email, name: 'Another name', role: 'viewer', passwordHash: 'hash' } as const;
+    const added = await addMember(fresh.database, { ...plan, ...given, now: at(2) });
+    assert.ok(typeof added === 'object');
+    assert.equal(added.name, kim.name);
+  });
 });
