@@ -32,6 +32,9 @@ const FILES = {
   import { mock } from 'node:test';
   it('waits', () => void mock.method(performance, 'now', () => 0));
   it('listens', () => new Promise((resolve) => createServer().listen(0, resolve)));`,
+  dated: `import { mock } from 'node:test';
+  it('waits', () => void mock.method(Date, 'now', () => 0));`,
+  ahead: `it('waits', () => { const now = Date.now; Date.now = () => now() + 1_000; });`,
   stuck: `import { sharedInLane } from '${SHARED}';
   const shared = sharedInLane(async () => 1, () => new Promise(() => setInterval(() => {}, 1_000)));
   it('starts it', () => shared());
@@ -149,10 +152,10 @@ describe('a lane of tests', () => {
   });
 
   it('runs a file that replaces the clock in a process of its own, which must leave nothing open', async () => {
-    const names = ['mixed', 'clock', 'frozen'] as const;
+    const names = ['mixed', 'clock', 'frozen', 'dated', 'ahead'] as const;
     assert.deepEqual(
       names.map((name) => replacesClock(file(name))),
-      [false, true, true],
+      [false, true, true, true, true],
     );
     const clean = await runAlone(file('clock'), lane);
     assert.ok('outcome' in clean);
