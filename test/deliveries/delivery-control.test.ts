@@ -84,12 +84,12 @@ describe('the workflows of deliveries', () => {
 });
 
 describe('the operations on workflows of deliveries', () => {
+  // Deadlines are then the limits themselves.
+  beforeEach(() => void mock.method(Date, 'now', () => 0));
   afterEach(() => mock.reset());
 
   /** Returns operations on a Temporal whose calls fail with `failure`, and these calls with their deadlines. */
   function open(failure: Error | null = null) {
-    // Deadlines are then the limits themselves.
-    mock.method(Date, 'now', () => 0);
     const calls: unknown[][] = [];
     let deadline = 0;
     const called = async (...call: unknown[]): Promise<void> => {

@@ -42,6 +42,8 @@ const KNOWN = new WorkflowExecutionAlreadyStartedError('known', 'e1', 'taskRun')
 const grpcError = (code: number) => Object.assign(new Error('refused'), { code, details: '', metadata: {} });
 
 describe('the operations on the workflows of runs', () => {
+  // Deadlines are then the limits themselves.
+  beforeEach(() => void mock.method(Date, 'now', () => 0));
   afterEach(() => mock.reset());
 
   /** Returns operations on a Temporal, and their calls with their deadlines. `failures`: by the name of the call. */
@@ -58,8 +60,6 @@ describe('the operations on the workflows of runs', () => {
     searchable?: boolean;
     eagerStart?: boolean;
   } = {}) {
-    // Deadlines are then the limits themselves.
-    mock.method(Date, 'now', () => 0);
     const calls: unknown[][] = [];
     let deadline = 0;
     const called = async <T>(result: T, name: string, ...given: unknown[]): Promise<T> => {
