@@ -101,16 +101,16 @@ export function runHistory(requests: readonly CallerRequest[]): Operation<RunInp
 }
 
 function effectOf(request: CallerRequest, requests: readonly CallerRequest[]): Operation<RunInput>[] {
-  const { operation, sentAt, receivedAt, status } = request;
+  const { operation, sentAt, receivedAt, status, state } = request;
   if (operation === 'submit' || operation === 'poll' || status === 409 || status === 429) return [];
   const isCertain = status === 202;
   // The response waits until the run shows the command, but not forever.
-  const isShown = isCertain && SHOWN[operation](request, requests);
+  const isShown = isCertain && state !== undefined && SHOWN[operation](request, requests);
   const returnedAt = isShown ? (receivedAt ?? Infinity) : Infinity;
   return [{ input: { kind: operation }, calledAt: sentAt, returnedAt, isCertain }];
 }
 
-/** Return whether the response proves that the command had taken effect. */
+/** Returns whether the state in the response proves that the command had taken effect. */
 const SHOWN: Readonly<
   Record<'pause' | 'continue' | 'cancel', (response: CallerRequest, all: readonly CallerRequest[]) => boolean>
 > = {

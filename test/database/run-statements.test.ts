@@ -71,6 +71,19 @@ import { idAt, storedRows } from '../support/stored-rows.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
 const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1_000);
+/** The result of a failed attempt of a callback or a push notification, with another value in each column. */
+const FAILED = {
+  response_status: 503,
+  response_headers: { 'x-response': 'another header' },
+  response_body: 'a body',
+  failure: 'status',
+  message: 'a message',
+  address: '192.0.2.1',
+  duration_ms: 34,
+  completed_at: at(3),
+  next_attempt_at: at(4),
+  reconnected: true,
+};
 const URL = 'https://receiver.example.com/';
 
 describe('the statements about runs', () => {
@@ -615,18 +628,6 @@ describe('the statements about runs', () => {
       assert.equal(await findBegunAttempt(fresh.database, id), 1);
       const open = (await findPendingCallback(fresh.database, run))?.last;
       assert.deepEqual(open, { attemptedAt: at(1), endedAt: null, nextAttemptAt: null, message: null });
-      const result = {
-        response_status: 503,
-        response_headers: { 'x-response': 'another header' },
-        response_body: 'a body',
-        failure: 'status',
-        message: 'a message',
-        address: '192.0.2.1',
-        duration_ms: 34,
-        completed_at: at(3),
-        next_attempt_at: at(4),
-        reconnected: true,
-      };
       const entry = {
         key: 'callback.attempted:1',
         type: 'callback.attempted' as const,
@@ -634,13 +635,13 @@ describe('the statements about runs', () => {
         data: { n: 1 },
       };
       const end = async () =>
-        await endAttempt(fresh.database, { id, executionId: run, ended: result, entry }, null);
-      await endAttempt(fresh.database, { id, executionId: other, ended: result, entry }, 'failed');
+        await endAttempt(fresh.database, { id, executionId: run, ended: FAILED, entry }, null);
+      await endAttempt(fresh.database, { id, executionId: other, ended: FAILED, entry }, 'failed');
       assert.equal(await findBegunAttempt(fresh.database, id), 1, 'another run does not end it');
       await end();
       await end();
       const [row] = await listCallbackAttempts(fresh.database, run);
-      assert.deepEqual({ ...row }, { ...begun, attempt: 1, trigger: 'automatic', ...result });
+      assert.deepEqual({ ...row }, { ...begun, attempt: 1, trigger: 'automatic', ...FAILED });
       assert.equal(await findBegunAttempt(fresh.database, id), null);
       assert.equal((await listCallbackAttempts(fresh.database, other))[0]?.completed_at, null);
       assert.deepEqual(await listEventsAfter(fresh.database, run, 0, 10), [
@@ -884,23 +885,11 @@ describe('the statements about runs', () => {
       ];
       for (const [index, other] of others.entries()) await begin(other, 5 + index, 1);
       assert.equal(await begin(event, 2, 2), true);
-      const result = {
-        response_status: 503,
-        response_headers: { 'x-response': 'another header' },
-        response_body: 'a body',
-        failure: 'status',
-        message: 'a message',
-        address: '192.0.2.1',
-        duration_ms: 34,
-        completed_at: at(3),
-        next_attempt_at: at(4),
-        reconnected: true,
-      };
-      await endPush(fresh.database, idAt(NOW, 2), result);
-      await endPush(fresh.database, idAt(NOW, 2), { ...result, response_status: 204 });
+      await endPush(fresh.database, idAt(NOW, 2), FAILED);
+      await endPush(fresh.database, idAt(NOW, 2), { ...FAILED, response_status: 204 });
       const last = await findLastPushAttempt(fresh.database, event);
       const { id: configId, ...keys } = { execution_id: run, id: 'a', seq: 2 };
-      assert.deepEqual({ ...last }, { ...keys, config_id: configId, ...begunOf(2, 2), ...result });
+      assert.deepEqual({ ...last }, { ...keys, config_id: configId, ...begunOf(2, 2), ...FAILED });
       const log = (await listPushAttempts(fresh.database, run)).map(
         ({ config_id, seq, attempt, failure, completed_at }) => [
           config_id,
