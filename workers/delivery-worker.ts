@@ -3,14 +3,11 @@ import type { EngineTime } from '../src/activities/deliveries/attempts.ts';
 import { startNotifications } from '../src/database/common/notifications.ts';
 import { readProcessConfiguration, type WorkerConfiguration } from '../src/runtime/process-configuration.ts';
 import { openDeliveries } from '../src/runtime/delivery-activities.ts';
-import { openEngine, openFoundation, openSealing } from '../src/runtime/foundation.ts';
 import { openMaintenance, scheduleRetention } from '../src/runtime/maintenance.ts';
-import { readinessOfWorkers } from '../src/runtime/observation.ts';
 import { runProcess, type Running } from '../src/runtime/process.ts';
 import { NO_TELEMETRY, type Telemetry } from '../src/runtime/telemetry.ts';
 import { installRuntime, type Engine } from '../src/runtime/temporal.ts';
-import { openWorkers } from '../src/runtime/workers.ts';
-import { createTaskControl } from '../src/temporal/task-control.ts';
+import { startWorkerProcess, type OpenWork } from '../src/runtime/worker-process.ts';
 
 /** Maximum number of concurrent groups. */
 const SLOTS = 500;
@@ -21,8 +18,35 @@ const SLOTS = 500;
 const SLOTS_PER_ATTEMPT = 2;
 
 /**
- * Runs webhook deliveries: first attempts in groups, backlogs, retries, tests. A given `engine` connection is not
- * closed.
+ * Returns the work of a delivery worker: first attempts in groups, backlogs, retries, tests; notifications, and the removal
+ * of old rows. `engineTime`: as Temporal's clock shows it. Default: the time of this machine.
+ */
+export function deliveryWork(engineTime?: EngineTime): OpenWork {
+  return async (closing, { foundation, sealing, engine: { client } }) => {
+    const { configuration, log } = foundation;
+    const notifications = await startNotifications(configuration.databaseUrl, log, ['relayAnswers']);
+    closing.defer(() => notifications.close());
+    const connections = { client, sealing, engineTime, notifications };
+    const { activities: deliveries } = openDeliveries(closing, foundation, connections);
+    const maintenance = await openMaintenance(closing, foundation);
+    return async (workers) => {
+      const worker = await workers.start('deliveries', {
+        workflowBundle: await workers.bundle(),
+        activities: { ...deliveries, ...maintenance },
+        maxConcurrentWorkflowTaskExecutions: SLOTS,
+        maxConcurrentLocalActivityExecutions: SLOTS,
+        maxConcurrentActivityTaskExecutions: configuration.attemptsAtOnce.overall * SLOTS_PER_ATTEMPT,
+        maxCachedWorkflows: SLOTS * 2,
+      });
+      const scheduled = scheduleRetention(client, foundation);
+      closing.defer(() => scheduled);
+      return { deliveries: worker };
+    };
+  };
+}
+
+/**
+ * Runs a delivery worker. A given `engine` connection is not closed.
  * @throws if the database or Temporal is unreachable
  */
 export async function startDeliveryWorker(
@@ -31,35 +55,7 @@ export async function startDeliveryWorker(
   given?: Engine & { time: EngineTime },
   telemetry: Telemetry = NO_TELEMETRY,
 ): Promise<Required<Running>> {
-  await using opening = new AsyncDisposableStack();
-  const foundation = await openFoundation(opening, { configuration, log, telemetry });
-  const sealing = await openSealing(foundation, configuration.sealingKeys);
-  const engine = given ?? (await openEngine(opening, foundation));
-  const { client } = engine;
-  const notifications = await startNotifications(configuration.databaseUrl, log, ['relayAnswers']);
-  opening.defer(() => notifications.close());
-  const connections = { client, sealing, engineTime: given?.time, notifications };
-  const { activities: deliveries } = openDeliveries(opening, foundation, connections);
-  const maintenance = await openMaintenance(opening, foundation);
-  const workers = openWorkers(opening, foundation, engine);
-  const worker = await workers.start('deliveries', {
-    workflowBundle: await workers.bundle(),
-    activities: { ...deliveries, ...maintenance },
-    maxConcurrentWorkflowTaskExecutions: SLOTS,
-    maxConcurrentLocalActivityExecutions: SLOTS,
-    maxConcurrentActivityTaskExecutions: configuration.attemptsAtOnce.overall * SLOTS_PER_ATTEMPT,
-    maxCachedWorkflows: SLOTS * 2,
-  });
-  // Only for the readiness check.
-  const { taskQueue } = configuration;
-  const { ready } = createTaskControl({ client, taskQueue, eagerStart: false, searchable: false });
-  foundation.observation.setReadiness(() =>
-    readinessOfWorkers(foundation.database, ready, { deliveries: worker }),
-  );
-  const scheduled = scheduleRetention(client, foundation);
-  opening.defer(() => scheduled);
-  const closing = opening.move();
-  return { stopped: worker.stopped, close: () => closing.disposeAsync() };
+  return await startWorkerProcess([deliveryWork(given?.time)], { configuration, log, telemetry, given });
 }
 
 if (import.meta.main) {

@@ -6,34 +6,32 @@ import { inCheckout } from '../common/paths.ts';
 import { waitForStarts } from './wait-for-starts.ts';
 import { keepRunning, type Child } from './supervisor.ts';
 
-/** Our own processes: the name in `pids`, the name in the configuration, the displayed name, and the entry point. */
+/**
+ * Our own processes: the names in `pids`, the name in the configuration, the displayed name, the name of the log, and the
+ * entry point. Both workers are one process here.
+ */
 const OWN = [
-  { name: 'api', process: 'api', title: 'API', root: inCheckout('src', 'api', 'server.ts') },
+  { names: ['api'], process: 'api', title: 'API', log: 'api', root: inCheckout('src', 'api', 'server.ts') },
   {
-    name: 'task_worker',
-    process: 'task-worker',
-    title: 'task worker',
-    root: inCheckout('workers', 'task-worker.ts'),
-  },
-  {
-    name: 'delivery_worker',
-    process: 'delivery-worker',
-    title: 'delivery worker',
-    root: inCheckout('workers', 'delivery-worker.ts'),
+    names: ['task_worker', 'delivery_worker'],
+    process: 'all-workers',
+    title: 'worker process',
+    log: 'workers',
+    root: inCheckout('workers', 'all-workers.ts'),
   },
 ] as const;
 
 /** Starts the API and the workers concurrently, and restarts them when they exit. */
 export async function startOwnProcesses(environment: NodeJS.ProcessEnv, launch: Launch): Promise<void> {
-  const starting = OWN.map(({ name, process, title, root }) => {
-    const logFile = logFileOf(name);
+  const starting = OWN.map(({ names, process, title, log, root }) => {
+    const logFile = logFileOf(log);
     const own = withoutUnneeded(environment, process);
     const charge = {
       name: `The ${title}`,
       logFile,
       start: () => startNodeService({ name: `The ${title}`, root, logFile, environment: own }),
       onStarted(child: Child) {
-        launch.children.record(name, child.pid, root);
+        for (const name of names) launch.children.record(name, child.pid, root);
         launch.onRestarted();
       },
     };

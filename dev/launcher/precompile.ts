@@ -9,8 +9,7 @@ const PROGRAMS = [
   'dev/launcher/setup-tasks.ts',
   'src/runtime/sandbox-preload.ts',
   'src/api/server.ts',
-  'workers/task-worker.ts',
-  'workers/delivery-worker.ts',
+  'workers/all-workers.ts',
 ];
 
 for (const program of PROGRAMS) await import(inCheckout(program));

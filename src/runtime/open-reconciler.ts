@@ -5,27 +5,26 @@ import { startReconciler } from '../reconciler/reconciler-loop.ts';
 import { createReconcilerMetrics } from '../telemetry/event-metrics.ts';
 import { collectDatabaseMetrics } from '../telemetry/collectors.ts';
 import { createDeliveryControl } from '../temporal/delivery-control.ts';
-import { createTaskControl, type TaskControl } from '../temporal/task-control.ts';
+import { createTaskControl } from '../temporal/task-control.ts';
 import type { Foundation } from './foundation.ts';
 import { runMetricsOf } from './run-worker.ts';
 import { knowsSearchAttributes, type Engine } from './temporal.ts';
 
-/** Starts the reconciler. Returns its Temporal client, for the readiness check. */
+/** Starts the reconciler. */
 export async function openReconciler(
   closing: AsyncDisposableStack,
   foundation: Foundation,
   engine: Engine,
-): Promise<TaskControl> {
+): Promise<void> {
   const { configuration, database, log } = foundation;
   const { databaseUrl, taskQueue, runsKeptDays } = configuration;
   const { client } = engine;
   const searchable = await knowsSearchAttributes(engine, log);
-  const control = createTaskControl({ client, taskQueue, eagerStart: false, searchable });
   const reconciler = startReconciler({
     database,
     databaseUrl,
     engine: createRunInspector({ client, taskQueue, log }),
-    control,
+    control: createTaskControl({ client, taskQueue, eagerStart: false, searchable }),
     ...metricsOf(foundation),
     deliveryControl: createDeliveryControl({ client, taskQueue }),
     clock: () => new Date(),
@@ -33,7 +32,6 @@ export async function openReconciler(
     log,
   });
   closing.defer(() => reconciler.stop());
-  return control;
 }
 
 /** Returns the metrics of the reconciler and collects those of the database; null without metrics. */

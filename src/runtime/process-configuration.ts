@@ -11,6 +11,7 @@ type ConfigurationOf = {
   gateway: GatewayConfiguration;
   'task-worker': WorkerConfiguration;
   'delivery-worker': WorkerConfiguration;
+  'all-workers': WorkerConfiguration;
 };
 
 /**

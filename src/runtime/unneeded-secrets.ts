@@ -1,7 +1,7 @@
 import type { SECRET_VARIABLES } from './configuration.ts';
 
-/** The processes of the service. */
-export type ProcessName = 'api' | 'gateway' | 'task-worker' | 'delivery-worker';
+/** The processes of the service. `all-workers` does the work of both workers. */
+export type ProcessName = 'api' | 'gateway' | 'task-worker' | 'delivery-worker' | 'all-workers';
 type SecretVariable = (typeof SECRET_VARIABLES)[number];
 
 const MODEL_KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_COMPATIBLE_API_KEY'] as const;
@@ -23,4 +23,5 @@ export const UNNEEDED_SECRETS: Readonly<Record<ProcessName, readonly SecretVaria
   ],
   'task-worker': ['BATON_TOKEN_KEYS', 'BATON_CODEC_TOKEN', 'OIDC_CLIENT_SECRET', 'SMTP_URL'],
   'delivery-worker': ['BATON_TOKEN_KEYS', 'BATON_CODEC_TOKEN', 'OIDC_CLIENT_SECRET', ...MODEL_KEYS],
+  'all-workers': ['BATON_TOKEN_KEYS', 'BATON_CODEC_TOKEN', 'OIDC_CLIENT_SECRET'],
 };

@@ -41,7 +41,7 @@ describe('npm start', function () {
     for (const name of ['task_worker', 'api', 'temporal', 'postgres']) {
       process.kill(Number(before.pids[name]), 'SIGKILL');
     }
-    for (const name of ['The task worker', 'The API', 'Temporal', 'PostgreSQL']) {
+    for (const name of ['The worker process', 'The API', 'Temporal', 'PostgreSQL']) {
       await launched.says(`${name} was restarted`);
     }
     const after = await launched.credentials();
