@@ -12,9 +12,9 @@ protected() {
   exec node --disable-sigusr1 --no-global-search-paths "$@"
 }
 
-# Removes the time limit of calls into the workflow sandbox; see the file.
+# As in dev/launcher/node-service.ts. The file removes the time limit of calls into the workflow sandbox.
 service() {
-  protected --import ./src/runtime/sandbox-preload.ts "$@"
+  protected --max-semi-space-size=6 --import ./src/runtime/sandbox-preload.ts "$@"
 }
 
 case $process in

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startNodeService } from '../../dev/launcher/node-service.ts';
+import { NODE_OPTIONS, startNodeService } from '../../dev/launcher/node-service.ts';
 import { freePort } from '../../dev/common/free-port.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
@@ -72,6 +72,5 @@ export async function prepareBaton(profiled?: string): Promise<BatonUnderTest> {
 /** Returns the options of our processes, with a profile of each thread in a separate folder. */
 function profilingOptions(folder: string): string[] {
   mkdirSync(folder, { recursive: true });
-  const preload = inCheckout('src', 'runtime', 'sandbox-preload.ts');
-  return ['--import', preload, '--cpu-prof', `--cpu-prof-dir=${folder}`];
+  return [...NODE_OPTIONS, '--cpu-prof', `--cpu-prof-dir=${folder}`];
 }

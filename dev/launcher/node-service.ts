@@ -2,13 +2,24 @@ import { describeEnding, startProcess, tailOf } from '../common/processes.ts';
 import { checkout, COMPILED_CODE, inCheckout } from '../common/paths.ts';
 import type { Child } from './supervisor.ts';
 
-/** Removes the time limit of calls into the workflow sandbox, see the file. */
-const NODE_OPTIONS = ['--import', inCheckout('src', 'runtime', 'sandbox-preload.ts')];
+/**
+ * The options of Node, as in `deploy/process.sh`. The file removes the time limit of calls into the workflow sandbox. A young
+ * generation of 6 MB instead of 16 saves 100 MB in an API process and a delivery worker under load, at the same CPU.
+ */
+export const NODE_OPTIONS = [
+  '--max-semi-space-size=6',
+  '--import',
+  inCheckout('src', 'runtime', 'sandbox-preload.ts'),
+];
 /**
  * Temporal's core has dozens of threads. By default, glibc gives each a separate heap, which costs 100 MB and more for
- * each process.
+ * each process, and keeps more of what was freed the more the process has allocated.
  */
-const MEMORY = { MALLOC_ARENA_MAX: '2' };
+const MEMORY = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+};
 const READY_LIMIT_MS = 90_000;
 
 /**

@@ -87,6 +87,9 @@ function serverArguments(data: string, port: number, durable: boolean): string[]
     unix_socket_directories: '',
     max_connections: '300',
     shared_buffers: '128MB',
+    // Both would keep processes that a database of one machine does not need: 2 MB each.
+    io_method: 'sync',
+    max_logical_replication_workers: '0',
     log_min_messages: 'warning',
     logging_collector: 'off',
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),

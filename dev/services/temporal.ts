@@ -43,6 +43,8 @@ export type RunningTemporal = {
 };
 
 const PORT_LIMIT_MS = 10_000;
+/** Go collects garbage when the heap has grown by this percentage. Its default, 100, costs 20 MB more at rest and 40 under load. */
+const GOGC = '50';
 /** An `import` of this module would load all of its exports, among them a WebSocket client of 5 MB. */
 const { get } = process.getBuiltinModule('node:http');
 
@@ -66,6 +68,7 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
       command: binary,
       args: devServerArguments(plan, { port, uiPort, dbFile: options.dbFile }),
       logFile: options.logFile,
+      env: { GOGC, ...process.env },
       endsBy: 'SIGINT',
     });
     const address = `127.0.0.1:${port}`;

@@ -6,7 +6,13 @@ import { environmentOf, readContainerfile } from './containerfile.ts';
 import { manifestsOf, RENDERED } from './manifests.ts';
 
 /** Read by Node, the C library and programs, not by the service. */
-const OF_OTHERS = new Set(['NODE_ENV', 'HOME', 'MALLOC_ARENA_MAX']);
+const OF_OTHERS = new Set([
+  'NODE_ENV',
+  'HOME',
+  'MALLOC_ARENA_MAX',
+  'MALLOC_TRIM_THRESHOLD_',
+  'MALLOC_MMAP_THRESHOLD_',
+]);
 const OURS = ['api', 'gateway', 'task-worker', 'delivery-worker', 'migrate'];
 
 const textOf = (...parts: string[]) => readFileSync(inCheckout(...parts), 'utf8');

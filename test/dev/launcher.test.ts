@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { withoutUnneeded } from '../../dev/launcher/own-processes.ts';
+import type { ProcessName } from '../../src/runtime/unneeded-secrets.ts';
 import { ensureSecrets } from '../../dev/launcher/secrets.ts';
 
 /** Loads the launcher without starting it, and prints the packages that it has loaded. */
@@ -52,10 +53,11 @@ describe('the secrets of a checkout', () => {
 describe('the environment of a process', () => {
   it('contains no secret that the process does not need', () => {
     const secrets = { BATON_SEALING_KEYS: 'a:1', BATON_TOKEN_KEYS: 'a:2', OPENAI_API_KEY: 'sk-1' };
-    const namesFor = (process: 'api' | 'task-worker' | 'delivery-worker') =>
+    const namesFor = (process: ProcessName) =>
       Object.keys(withoutUnneeded({ PATH: '/bin', ...secrets }, process));
     assert.deepEqual(namesFor('api'), ['PATH', 'BATON_SEALING_KEYS', 'BATON_TOKEN_KEYS']);
     assert.deepEqual(namesFor('task-worker'), ['PATH', 'BATON_SEALING_KEYS', 'OPENAI_API_KEY']);
     assert.deepEqual(namesFor('delivery-worker'), ['PATH', 'BATON_SEALING_KEYS']);
+    assert.deepEqual(namesFor('all-workers'), ['PATH', 'BATON_SEALING_KEYS', 'OPENAI_API_KEY']);
   });
 });

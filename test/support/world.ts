@@ -8,10 +8,12 @@ import { readConfiguration, type Configuration } from '../../src/runtime/configu
 import type { Database } from '../../src/database/database.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { createWorkspace, setUpInstallation, type Installation } from '../../src/runtime/installation.ts';
-import { startDeliveryWorker } from '../../workers/delivery-worker.ts';
-import { startTaskWorker } from '../../workers/task-worker.ts';
+import { deliveryWork } from '../../workers/delivery-worker.ts';
+import { taskWork } from '../../workers/task-worker.ts';
 import { checkSealedSecrets } from '../../src/runtime/sealed-secrets.ts';
+import { NO_TELEMETRY } from '../../src/runtime/telemetry.ts';
 import { installRuntime } from '../../src/runtime/temporal.ts';
+import { startWorkerProcess } from '../../src/runtime/worker-process.ts';
 import { eventually } from './eventually.ts';
 import { SHARED_RINGS } from './rings.ts';
 import { sharedSealing } from './run-row.ts';
@@ -161,8 +163,12 @@ async function startProcesses(options: WorldOptions): Promise<Service> {
   const api = await bootstrap(configuration, log, {
     onResponse: (route, answer) => undeclared.push(...findUndeclared(route, answer)),
   });
-  const worker = options.worker === false ? null : await startTaskWorker(configuration, log);
-  const deliveryWorker = options.deliveryWorker ? await startDeliveryWorker(configuration, log) : null;
+  const work = [
+    ...(options.worker === false ? [] : [taskWork(configuration)]),
+    ...(options.deliveryWorker ? [deliveryWork()] : []),
+  ];
+  const common = { configuration, log, telemetry: NO_TELEMETRY };
+  const workers = work.length === 0 ? null : await startWorkerProcess(work, common);
   return {
     url: fresh.url,
     api,
@@ -172,7 +178,7 @@ async function startProcesses(options: WorldOptions): Promise<Service> {
     undeclared,
     async close() {
       await api.close();
-      await Promise.all([worker?.close(), deliveryWorker?.close()]);
+      await workers?.close();
       await database.close();
       await fresh.drop();
     },
