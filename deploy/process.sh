@@ -12,9 +12,12 @@ protected() {
   exec node --disable-sigusr1 --no-global-search-paths "$@"
 }
 
-# As in dev/launcher/node-service.ts. The file removes the time limit of calls into the workflow sandbox.
+# As in dev/launcher/node-service.ts. The first file loads TypeScript without a compiler. The second removes the time limit of calls
+# into the workflow sandbox.
 service() {
-  protected --max-semi-space-size=6 --import ./src/runtime/sandbox-preload.ts "$@"
+  export BATON_TYPESCRIPT_CACHE="$PWD/.local/cache/typescript"
+  protected --max-semi-space-size=6 --disable-warning=ExperimentalWarning \
+    --import ./src/runtime/strip-types.mjs --import ./src/runtime/sandbox-preload.ts "$@"
 }
 
 case $process in

@@ -14,8 +14,13 @@ const checkout = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const installed = join(checkout, 'node_modules', '.package-lock.json');
 const incomplete = join(checkout, 'node_modules', '.baton-installing');
 const packagedNode = join(checkout, 'node_modules', 'node', 'bin', 'node');
-/** Where Node keeps compiled code, see `dev/launcher/precompile.ts`. */
-const compiled = join(checkout, '.local', 'cache', 'node');
+/** Where code is kept as `npm start` loads it, see `dev/launcher/precompile.ts`. */
+const cache = join(checkout, '.local', 'cache');
+const stripTypes = [
+  '--disable-warning=ExperimentalWarning',
+  '--import',
+  join(checkout, 'src', 'runtime', 'strip-types.mjs'),
+];
 
 /** The Node of this machine runs everything from this version on. An older one needs the package `node`. */
 const MODERN = 26;
@@ -200,7 +205,11 @@ async function install(what) {
 /** Compiles the code of `npm start`. If this fails, the programs compile it and report why. */
 async function precompile() {
   const program = join(checkout, 'dev', 'launcher', 'precompile.ts');
-  const node = spawn(modernNode(), [program], { cwd: checkout, stdio: 'ignore', env: environment() });
+  const node = spawn(modernNode(), [...stripTypes, program], {
+    cwd: checkout,
+    stdio: 'ignore',
+    env: environment(),
+  });
   await new Promise((done) => node.once('close', done).once('error', done));
 }
 
@@ -219,7 +228,9 @@ function modernNode() {
 function environment() {
   const binaries = join(checkout, 'node_modules', '.bin');
   return {
-    ...(word === 'start' ? { NODE_COMPILE_CACHE: compiled } : {}),
+    ...(word === 'start'
+      ? { NODE_COMPILE_CACHE: join(cache, 'node'), BATON_TYPESCRIPT_CACHE: join(cache, 'typescript') }
+      : {}),
     ...process.env,
     PATH: `${binaries}:${process.env.PATH ?? ''}`,
   };
@@ -260,4 +271,4 @@ if (!Object.hasOwn(PROGRAMS, word ?? ''))
 const needsTools = !WITHOUT_TOOLS.includes(word);
 if (plan(needsTools) !== null) await installAlone(needsTools);
 const [program, ...before] = PROGRAMS[word];
-handOver([join(checkout, program), ...before, ...words]);
+handOver([...(word === 'start' ? stripTypes : []), join(checkout, program), ...before, ...words]);

@@ -1,8 +1,9 @@
 import { inCheckout } from '../common/paths.ts';
 
 /*
- * Loads the code of the launcher and of our processes without running it, so that Node stores it compiled in NODE_COMPILE_CACHE.
- * A process that finds all of its code there does not load Node's TypeScript compiler, which takes 12 MB of each process.
+ * Loads the code of the launcher and of our processes without running it, so that the caches contain it: without types in
+ * BATON_TYPESCRIPT_CACHE (`src/runtime/strip-types.mjs`), and for the launcher, whose start everybody waits for, compiled in
+ * NODE_COMPILE_CACHE.
  */
 const PROGRAMS = [
   'dev/launcher/start.ts',

@@ -22,7 +22,8 @@ type Waiting = { settle(reply: SetupReply): void; fail(error: Error): void };
 export async function startSetup(): Promise<Setup> {
   const logFile = logFileOf('setup');
   const program = inCheckout('dev', 'launcher', 'setup-tasks.ts');
-  const running = await startProcess({ command: process.execPath, args: [program], logFile, ipc: true });
+  const args = [...process.execArgv, program];
+  const running = await startProcess({ command: process.execPath, args, logFile, ipc: true });
   const open = new Map<number, Waiting>();
   let last = 0;
   running.child.on('message', (message) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +11,7 @@ import { freePort } from '../../dev/common/free-port.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { withClient } from '../../dev/services/postgres.ts';
 import { startProcess, type Ending, type RunningProcess } from '../../dev/common/processes.ts';
+import { withoutTypes } from '../../src/runtime/strip-types.mjs';
 import { pythonTool } from '../../dev/services/python-tools.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
@@ -191,6 +193,17 @@ describe('the container image', function () {
       assert.equal((await fetch(`${urlOf('api')}/${path}`)).status, 200, path);
   });
 
+  it('loads its TypeScript without a compiler, from files without types', () => {
+    const cache = join(image.folder, '.local', 'cache', 'typescript');
+    const paths = [...filesBefore.keys()].filter((path) => /^(src|workers)\/.*\.ts$/.test(path));
+    assert.ok(paths.length > 400, `${paths.length} files`);
+    for (const path of paths) {
+      const source = readFileSync(join(image.folder, path), 'utf8');
+      assert.equal(withoutTypes(source, cache), stripTypeScriptTypes(source), path);
+    }
+    assert.deepEqual(image.files(), filesBefore);
+  });
+
   it('has a health check that passes only while a process runs', async () => {
     const stages = readContainerfile(inCheckout('deploy', 'Containerfile'));
     const last = stages.at(-1);
@@ -249,7 +262,10 @@ describe('the container image', function () {
     const kept = paths.flatMap((path) => /^\.local\/cache\/(.+)-[0-9a-f]{16}\.js$/.exec(path)?.[1] ?? []);
     const kinds = ['agents', 'workflows'].flatMap((name) => [name, `${name}-sealed`]);
     assert.deepEqual(kept.toSorted(), kinds.flatMap((name) => [name, `${name}-traced`]).toSorted());
-    assert.equal(paths.filter((path) => path.startsWith('.local/')).length, kept.length + 1);
+    const others = paths.filter((path) =>
+      /^\.local\/(?!cache\/typescript(?:\/[0-9a-f]{64}\.js)?$)/.test(path),
+    );
+    assert.equal(others.length, kept.length + 1, others.join(', '));
   });
 
   it('contains only packages that the bill of materials lists', () => {
