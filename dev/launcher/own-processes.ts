@@ -1,6 +1,6 @@
 import type { Launch } from './launch.ts';
 import { logFileOf } from './log-file.ts';
-import { startNodeService } from './node-service.ts';
+import { loadNodeService, startNodeService } from './node-service.ts';
 import { UNNEEDED_SECRETS, type ProcessName } from '../../src/runtime/unneeded-secrets.ts';
 import { inCheckout } from '../common/paths.ts';
 import { waitForStarts } from './wait-for-starts.ts';
@@ -21,26 +21,47 @@ const OWN = [
   },
 ] as const;
 
-/** Starts the API and the workers concurrently, and restarts them when they exit. */
-export async function startOwnProcesses(environment: NodeJS.ProcessEnv, launch: Launch): Promise<void> {
-  const starting = OWN.map(({ names, process, title, log, root }) => {
-    const logFile = logFileOf(log);
-    const own = withoutUnneeded(environment, process);
-    const charge = {
-      name: `The ${title}`,
-      logFile,
-      start: () => startNodeService({ name: `The ${title}`, root, logFile, environment: own }),
-      onStarted(child: Child) {
-        for (const name of names) launch.children.record(name, child.pid, root);
-        launch.onRestarted();
-      },
-    };
-    return launch.progress.step(title, () => keepRunning<Child>(charge, launch.progress.say));
-  });
-  const { up, check } = await waitForStarts(starting);
-  launch.stops.push(() => Promise.all(up.map((watch) => watch.stop())));
-  check();
-  launch.shutdown.check();
+/** Our own processes while they load their code. */
+export type OwnProcesses = {
+  /** Gives each its environment, and waits until all are ready. From then on, they are restarted when they exit. */
+  begin(environment: NodeJS.ProcessEnv): Promise<void>;
+};
+
+/** Starts to load the code of the API and of the workers, which takes as long as PostgreSQL and Temporal need to start. */
+export async function loadOwnProcesses(launch: Launch): Promise<OwnProcesses> {
+  const loaded = await Promise.all(
+    OWN.map(async ({ names, process: name, title, log, root }) => {
+      const plan = { name: `The ${title}`, root, logFile: logFileOf(log) };
+      const record = (pid: number) => {
+        for (const child of names) launch.children.record(child, pid, root);
+      };
+      const loading = await loadNodeService(plan, withoutUnneeded(process.env, name));
+      record(loading.pid);
+      return { name, title, plan, record, loading };
+    }),
+  );
+  launch.stops.push(() => Promise.all(loaded.map(({ loading }) => loading.kill())));
+  return {
+    async begin(environment) {
+      const starting = loaded.map(({ name, title, plan, record, loading }) => {
+        const own = withoutUnneeded(environment, name);
+        const charge = {
+          ...plan,
+          start: (previous: Child | null) =>
+            previous === null ? loading.begin(own) : startNodeService({ ...plan, environment: own }),
+          onStarted(child: Child) {
+            record(child.pid);
+            launch.onRestarted();
+          },
+        };
+        return launch.progress.step(title, () => keepRunning<Child>(charge, launch.progress.say));
+      });
+      const { up, check } = await waitForStarts(starting);
+      launch.stops.push(() => Promise.all(up.map((watch) => watch.stop())));
+      check();
+      launch.shutdown.check();
+    },
+  };
 }
 
 /** Returns the environment without the secrets that a process does not need. */

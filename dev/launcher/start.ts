@@ -8,7 +8,7 @@ import { beginChildrenRecord } from './children-record.ts';
 import { makeLocalFolder } from './local-folder.ts';
 import { takeLock } from './lock.ts';
 import type { Launch } from './launch.ts';
-import { startOwnProcesses } from './own-processes.ts';
+import { loadOwnProcesses } from './own-processes.ts';
 import { inCheckout, local, START_COMMAND } from '../common/paths.ts';
 import { writePrivate } from '../common/private-file.ts';
 import { progressOn } from '../common/progress.ts';
@@ -34,7 +34,7 @@ async function main(words: string[]): Promise<number> {
     if (error instanceof StopRequested) return 130;
     throw error;
   } finally {
-    if (stops.length > 3) console.log('\n  Stopping …');
+    if (stops.length > 4) console.log('\n  Stopping …');
     for (const stop of stops.toReversed()) await stop();
   }
 }
@@ -52,6 +52,7 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
   const setup = await startSetup();
   stops.push(setup.stop);
   const launch: Launch = { progress, stops, shutdown, children, setup, onRestarted: () => {} };
+  const own = await loadOwnProcesses(launch);
   const [services, screens] = await Promise.allSettled([
     startBackingServices(secrets.database_password, launch),
     progress.step(
@@ -68,7 +69,7 @@ async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withT
   const tls = await progress.step('local certificates', () => setup.run('ensureLocalTls', local('tls')));
   const environment = serviceEnvironment(process.env, backing, { address, secrets, tls });
   const workspace = await prepareDatabase(environment, launch);
-  await startOwnProcesses(environment, launch);
+  await own.begin(environment);
 
   const installation = workspace?.installation ?? null;
   const describe = () =>

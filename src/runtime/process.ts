@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { ConfigurationError } from './configuration.ts';
+import { receiveEnvironment } from './environment-message.ts';
 import { createLog } from './log.ts';
 import { releaseMemory } from './release-memory.ts';
 import { startTelemetry, NO_TELEMETRY, type Telemetry } from './telemetry.ts';
@@ -26,6 +27,7 @@ export async function runProcess(
 ): Promise<void> {
   // Node would open its debugger, and other processes of the user could read all secrets with it.
   process.on('SIGUSR1', () => {});
+  await receiveEnvironment();
   let log = createLog(name);
   let telemetry = NO_TELEMETRY;
   let running: Running;
