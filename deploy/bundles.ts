@@ -11,7 +11,8 @@ import { parseKeyRing } from '../src/security/key-ring.ts';
  * Prepares the code of the image: removes the types of all TypeScript into the folder of its only argument, and builds all workflow
  * bundles: with and without encrypted payloads, with and without traces. Keys are not part of a bundle.
  */
-const [folder = ''] = process.argv.slice(2);
+const [folder] = process.argv.slice(2);
+if (folder === undefined) throw new Error('Name the folder of the code without types.');
 const root = join(import.meta.dirname, '..');
 for (const file of globSync('{src,workers,cli}/**/*.ts', { cwd: root }))
   withoutTypes(readFileSync(join(root, file), 'utf8'), folder);

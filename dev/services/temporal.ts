@@ -43,7 +43,7 @@ export type RunningTemporal = {
 };
 
 const PORT_LIMIT_MS = 10_000;
-/** Go collects garbage when the heap has grown by this percentage. Its default, 100, costs 20 MB more at rest and 40 under load. */
+/** Go collects garbage when the heap has grown by this percentage. Its default, 100, costs 40 MB more under load. */
 const GOGC = '50';
 /** An `import` of this module would load all of its exports, among them a WebSocket client of 5 MB. */
 const { get } = process.getBuiltinModule('node:http');

@@ -29,7 +29,7 @@ if (folder && stripTypeScriptTypes) {
 
 /**
  * Returns TypeScript as JavaScript, from the folder `cache` if it is there. Types are replaced by spaces, so that positions in
- * stack traces stay the same.
+ * stack traces stay the same. A last line shows that the file is complete: it may not be after a power failure.
  * @param {string} source
  * @param {string} cache
  * @returns {string}
@@ -37,12 +37,20 @@ if (folder && stripTypeScriptTypes) {
 export function withoutTypes(source, cache) {
   const hash = createHash('sha256').update(process.version).update(source).digest('hex');
   const file = join(cache, `${hash}.js`);
+  const end = `\n// ${hash}`;
+  const known = readIfThere(file);
+  if (known?.endsWith(end)) return known;
+  const stripped = stripTypeScriptTypes(source) + end;
+  keep(file, stripped, cache);
+  return stripped;
+}
+
+/** @param {string} file */
+function readIfThere(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    const stripped = stripTypeScriptTypes(source);
-    keep(file, stripped, cache);
-    return stripped;
+    return null;
   }
 }
 

@@ -50,6 +50,17 @@ describe('code without types', () => {
     assert.equal(readdirSync(cache).length, 2);
   });
 
+  it('is stored again if its file is incomplete, as after a power failure', async () => {
+    const first = await run(cache);
+    const [name = ''] = readdirSync(cache);
+    const complete = readFileSync(join(cache, name), 'utf8');
+    for (const text of ['', '\0'.repeat(complete.length), complete.slice(0, -10)]) {
+      writeFileSync(join(cache, name), text);
+      assert.deepEqual(await run(cache), first);
+      assert.equal(readFileSync(join(cache, name), 'utf8'), complete);
+    }
+  });
+
   it('is also loaded if its folder cannot be written, or if there is none', async () => {
     const expected = { isMain: true, compiler: true, place: '3:29' };
     assert.deepEqual(await run(join(folder, 'package.json', 'below')), expected);
