@@ -7,7 +7,7 @@ import { deliveryWork } from './delivery-worker.ts';
 import { taskWork } from './task-worker.ts';
 
 /*
- * The work of a task worker and of a delivery worker in one process, which needs 100 MB less memory than two. `npm start`
+ * The work of a task worker and of a delivery worker in one process, which needs 85 MB less memory than two. `npm start`
  * runs it. It is for one machine: the two kinds of work share one CPU, and end together.
  */
 if (import.meta.main) {

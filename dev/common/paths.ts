@@ -21,9 +21,6 @@ export function local(...parts: string[]): string {
   return join(data, ...parts);
 }
 
-/** The variables of a process that keeps its compiled code in the folder of the launcher. It starts sooner, and needs 10 MB more. */
-export const COMPILED_CODE = { NODE_COMPILE_CACHE: local('cache', 'node') };
-
 /** Returns such a path as users know it, for example `.local/logs`. */
 export function shownLocal(...parts: string[]): string {
   return join(basename(data), ...parts);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { checkout, COMPILED_CODE } from '../common/paths.ts';
+import { checkout, local } from '../common/paths.ts';
 import type { ServicesForTests } from './services.ts';
 
 /** A message to a lane: the file to run next, or that there are no more. */
@@ -56,7 +56,7 @@ export async function startLaneProcess(
     stdio: ['ignore', output, output, 'ipc'],
     env: {
       ...process.env,
-      ...COMPILED_CODE,
+      NODE_COMPILE_CACHE: local('cache', 'node'),
       ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}),
       BATON_TEST_SERVICES: JSON.stringify(services),
     },

@@ -25,7 +25,7 @@ export type Workers = {
     options: Omit<WorkerOptions, 'connection' | 'namespace' | 'taskQueue'>,
     also?: () => Promise<void>,
   ): Promise<RunningWorker>;
-  /** The bundle of the workflows of runs and deliveries. */
+  /** The bundle of the workflows of runs and deliveries, which is looked for once. */
   bundle(): ReturnType<typeof workflowBundle>;
   /** The bundle of the workflows of agents, which bring the AI SDK. */
   agentsBundle(): ReturnType<typeof agentsBundle>;
@@ -44,6 +44,7 @@ export function openWorkers(
 ): Workers {
   const { sinks, activity } = tracedWorker(tracing);
   const running: (() => Promise<void>)[] = [];
+  let bundle: ReturnType<typeof workflowBundle> | null = null;
   closing.defer(async () => void (await Promise.allSettled(running.map((shutdown) => shutdown()))));
   return {
     async start(queue, options, also = async () => {}) {
@@ -67,7 +68,7 @@ export function openWorkers(
       });
       return worker;
     },
-    bundle: () => workflowBundle(Runtime.instance().logger, dataConverter, tracing !== null),
+    bundle: () => (bundle ??= workflowBundle(Runtime.instance().logger, dataConverter, tracing !== null)),
     agentsBundle: () => agentsBundle(Runtime.instance().logger, dataConverter, tracing !== null),
   };
 }
