@@ -205,7 +205,8 @@ describe('the statements about webhooks', () => {
     const seconds = new Map(marks.map((one) => [one.id, one.seconds]));
     assert.deepEqual([...seconds.keys()].toSorted(), [kept, extended, webhook].toSorted());
     const [own = 0, longer = 0] = [seconds.get(webhook), seconds.get(extended)];
-    assert.ok(own > 60 && own <= 90, String(own));
+    // The machine's clock may be set back between the two statements.
+    assert.ok(own > 60 && own < 91, String(own));
     assert.ok(longer > 240, String(longer));
     await rows.execute('delete from watched_webhooks');
   });

@@ -12,7 +12,7 @@ import type * as bundles from '../../src/runtime/bundle.ts';
 import { useFleets, type Fleet, type Process } from './fleet.ts';
 import { ADDED_STEP_MS, makeNextVersion, type NextVersion } from './next-version.ts';
 
-/** A run that is still in progress when the version was switched and the old workers have stopped. */
+/** A run that takes 12 s. */
 const UNDER_WAY = { steps: 4, step_ms: 3_000, progress_events: 2 };
 
 describe('an upgrade', function () {
@@ -96,8 +96,10 @@ describe('an upgrade', function () {
     const first = await startAll('1');
     await fleet.use('1');
     const second = await startAll('2');
-    const [paused, underWay] = [await submitPaused(first.api), await submitUnderWay(first.api)];
+    const [paused, underWay] = [await submitPaused(first.api), await submitPaused(first.api)];
     await fleet.use('2');
+    await fleet.continue(second.api, underWay);
+    await fleet.reaches(second.api, underWay, 'executing');
     await Promise.all(first.all.map((one) => one.stop()));
     await fleet.continue(second.api, paused);
 
