@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import {
   derivedUuid,
   lowestIdAt,
   lowestIdSince,
   NIL,
+  nextUuid,
   orderedUuid,
   stepIdsOf,
 } from '../../src/database/common/ids.ts';
@@ -32,6 +34,30 @@ describe('a derived id', () => {
     for (const id of ids) assert.match(id, VERSION_7);
     assert.equal(new Set(ids).size, 200);
     assert.equal(new Set(ids.map((id) => id.charAt(19))).size, 4, 'the variant leaves two bits');
+  });
+});
+
+describe('a new id', () => {
+  afterEach(() => mock.restoreAll());
+
+  it('sorts after the one before, in the same millisecond and after the clock was set back', () => {
+    let now = Date.now() + 1_000;
+    mock.method(Date, 'now', () => now);
+    const made = [nextUuid(), nextUuid(), nextUuid()];
+    now -= 500;
+    made.push(nextUuid());
+    now += 501;
+    made.push(nextUuid(), nextUuid());
+    assert.deepEqual(made.toSorted(), made);
+    for (const id of made) assert.match(id, VERSION_7);
+    const times = made.map((id) => Number.parseInt(id.replace('-', '').slice(0, 12), 16) - now);
+    assert.deepEqual(times, [-1, -1, -1, -1, 0, 0]);
+    assert.match(made[4] ?? '', /^.{14}7000-8000-/);
+  });
+
+  it('differs from those of other processes with the same time and position', () => {
+    const ends = Array.from({ length: 100 }, () => nextUuid().slice(-12));
+    assert.equal(new Set(ends).size, 100);
   });
 });
 

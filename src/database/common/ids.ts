@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 
 /**
  * Returns a UUID of version 7 with the time `at` and its other bits derived from `text`. The same input gives the same
@@ -24,6 +24,18 @@ const POSITIONS = 2 ** 24;
 export function orderedUuid(at: Date, position: number, text: string): string {
   const hex = (position % POSITIONS).toString(16).padStart(6, '0');
   return `${prefixOf(at)}-7${hex.slice(0, 3)}-8${hex.slice(3)}-${bitsOf(text).slice(0, 12)}`;
+}
+
+let latest = { ms: 0, position: 0 };
+
+/**
+ * Returns a new id that sorts after all ids that this process got here before, also within a millisecond and after the clock was
+ * set back. `randomUUIDv7` only sorts by the millisecond.
+ */
+export function nextUuid(): string {
+  const now = Date.now();
+  latest = now > latest.ms ? { ms: now, position: 0 } : { ...latest, position: latest.position + 1 };
+  return orderedUuid(new Date(latest.ms), latest.position, randomUUID());
 }
 
 /** Returns an id before all derived ids of this millisecond. */

@@ -1,6 +1,5 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { AuditAction } from '../../domain/people/audit-actions.ts';
-import { lowestIdSince } from '../common/ids.ts';
+import { lowestIdSince, nextUuid } from '../common/ids.ts';
 import { AuditEntry } from './entities.ts';
 import type { Database } from '../database.ts';
 import type { InferEntity } from '@mikro-orm/core';
@@ -22,7 +21,7 @@ export type NewAuditEntry = {
 /** Writes an audit entry, with the entity manager of the transaction that makes the change. */
 export async function recordAudit(em: EntityManager, entry: NewAuditEntry): Promise<void> {
   await em.insert(AuditEntry, {
-    id: randomUUIDv7(),
+    id: nextUuid(),
     workspace_id: entry.workspaceId,
     actor: entry.actor,
     action: entry.action,

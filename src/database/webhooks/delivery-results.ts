@@ -6,6 +6,7 @@ import { countFailures, selectCounting } from '../../domain/webhooks/failure-str
 import { FAILURES_TO_DISABLE } from '../../domain/common/limits.ts';
 import { DELIVERY_ATTEMPTS, deliveryWaitMs } from '../../domain/common/retry-schedules.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
+import { nextUuid } from '../common/ids.ts';
 import { retryOnDeadlock } from '../common/outage.ts';
 import { CHANNELS } from '../common/notifications.ts';
 import { runPrepared } from '../common/prepared.ts';
@@ -174,7 +175,7 @@ async function notifyOfDisabling(db: Builder, webhookId: string, at: Date): Prom
   `.execute(db);
   await sql`
     insert into audit_log (id, workspace_id, actor, action, subject, detail, at)
-    select ${randomUUIDv7()}::uuid, workspace_id, 'system', 'webhook.disabled', 'webhook:' || id,
+    select ${nextUuid()}::uuid, workspace_id, 'system', 'webhook.disabled', 'webhook:' || id,
       json_build_object('name', name, 'reason', disabled_reason), ${at}::timestamptz
     from webhooks where id = ${webhookId}::uuid
   `.execute(db);
