@@ -12,6 +12,19 @@ import { type FileResult, printSummary } from './summary.ts';
 const TIMES = inCheckout('.local', 'test-times.json');
 /** The assumed duration of a file that has not been run yet, in milliseconds. */
 const UNKNOWN_MS = 5_000;
+/** Files that take minutes, the longest first: in a new checkout they begin before files that have not been run yet. */
+export const LONGEST: readonly string[] = [
+  'test/fuzz/every-endpoint.long.ts',
+  'test/dev/walk.long.ts',
+  'test/faults/scenario.long.ts',
+  'test/upgrades/rehearsed-upgrade.long.ts',
+  'test/docs/commands.long.ts',
+  'test/upgrades/backup.long.ts',
+  'test/faults/protocols.long.ts',
+  'test/workflows/continuing.long.ts',
+];
+/** The assumed durations of these files, in milliseconds. */
+const LONGEST_MS = new Map(LONGEST.map((file, index) => [file, (LONGEST.length - index) * 60_000]));
 /** The maximum number of lanes. More have not been tried. */
 const LANES_AT_MOST = 4;
 /** How much of the output a summary repeats if the process of a lane ended badly. */
@@ -171,10 +184,9 @@ function brokenOutcome(file: string, how: string, output: string): Outcome {
   };
 }
 
-/** Returns the files in descending order of their earlier durations, so that no lane has a long file at the end. */
-export function longestFirst(files: readonly string[]): string[] {
-  const known = knownTimes();
-  const timeOf = (file: string) => known[file] ?? UNKNOWN_MS;
+/** Returns the files in descending order of their earlier or assumed durations, so that no lane has a long file at the end. */
+export function longestFirst(files: readonly string[], known = knownTimes()): string[] {
+  const timeOf = (file: string) => known[file] ?? LONGEST_MS.get(file) ?? UNKNOWN_MS;
   return files.toSorted((one, other) => timeOf(other) - timeOf(one));
 }
 

@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Failure, startLaneProcess } from '../../dev/tests/lane-process.ts';
-import { replacesClock, runAlone } from '../../dev/tests/lanes.ts';
+import { LONGEST, longestFirst, replacesClock, runAlone } from '../../dev/tests/lanes.ts';
+import { testFiles } from '../../dev/tests/selection.ts';
+import { checkout } from '../../dev/common/paths.ts';
 import type { ServicesForTests } from '../../dev/tests/services.ts';
 
 const SHARED = join(import.meta.dirname, '../support/shared.ts');
@@ -47,6 +49,28 @@ const FILES = {
 };
 
 const titlesOf = (failures: readonly Failure[]) => failures.map(({ title }) => title);
+
+describe('the order of test files', () => {
+  it('begins with the longest: by their times, or those known to take minutes', () => {
+    const { long } = testFiles(checkout);
+    const unknown = longestFirst(long, {});
+    assert.equal(unknown[0], 'test/fuzz/every-endpoint.long.ts');
+    assert.deepEqual(unknown.toSorted(), long);
+    assert.ok(unknown.indexOf('test/workflows/continuing.long.ts') < unknown.indexOf(long[0] ?? ''));
+    const [first = '', second = ''] = long;
+    const known = { [first]: 1_000, [second]: 600_000 };
+    const order = longestFirst(long, known);
+    assert.deepEqual([order[0], order.at(-1)], [second, first]);
+  });
+
+  it('names files that exist', () => {
+    const { long } = testFiles(checkout);
+    assert.deepEqual(
+      LONGEST.filter((file) => !long.includes(file)),
+      [],
+    );
+  });
+});
 
 describe('a lane of tests', () => {
   let folder: string;
