@@ -3,6 +3,7 @@ import { deliveryAttemptsLeft, deliveryWaitMs } from '../../src/domain/common/re
 import { INACTIVE_REASON, UNMADE_RETRY, type AttemptTrigger } from '../../src/domain/webhooks/delivery.ts';
 import { EVENT_KINDS } from '../../src/domain/webhooks/event-kinds.ts';
 import { EVENT_SCHEMAS } from '../../src/domain/webhooks/event-schemas.ts';
+import { formatLocal } from '../../web/format/time.ts';
 import { eventAsCurl } from '../../web/pages/webhooks/log/example.ts';
 import {
   comingAttempts,
@@ -77,7 +78,8 @@ describe('a skipped delivery in words', () => {
   it('also says why a manual retry was not made', () => {
     const unmade = `${UNMADE_RETRY} 2026-01-31T12:00:00.000Z: ${INACTIVE_REASON}`;
     const reason = `${INACTIVE_REASON}; ${unmade}`;
-    const sentence = 'A manual retry was not made at 2026-01-31T12:00:00.000Z: the webhook is inactive.';
+    const time = formatLocal('2026-01-31T12:00:00.000Z');
+    const sentence = `A manual retry was not made at ${time}: the webhook is inactive.`;
     assert.equal(
       describeDelivery(delivery({ reason }), 'inactive'),
       `Not sent: the webhook was inactive. ${sentence}`,

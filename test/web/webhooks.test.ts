@@ -11,6 +11,7 @@ import { queryBuilderOf } from '../../src/database/database.ts';
 import { CHANNELS } from '../../src/database/common/notifications.ts';
 import { MANY_CHANGED } from '../../src/database/webhooks/watched-webhooks.ts';
 import { recordUnmadeRetry } from '../../src/database/webhooks/scheduled-retries.ts';
+import { formatLocal } from '../../web/format/time.ts';
 import { addPerson } from '../support/people.ts';
 import { assertAccessible, assertFitsPhone, DIALOG, openScreens, picture, useScreens } from './screens.ts';
 import { usualDay, withHistory } from './webhook-history.ts';
@@ -350,9 +351,8 @@ describe('the webhook screens', function () {
     const shown = { id: new URL(page.url()).searchParams.get('delivery') ?? '', webhook_id: id };
     const unmade = { why: 'the webhook is inactive', at: new Date() };
     await recordUnmadeRetry(world.database, shown, unmade);
-    await panel()
-      .getByText(`A manual retry was not made at ${unmade.at.toISOString()}: the webhook is inactive.`)
-      .waitFor();
+    const time = formatLocal(unmade.at.toISOString());
+    await panel().getByText(`A manual retry was not made at ${time}: the webhook is inactive.`).waitFor();
     await page.keyboard.press('ArrowDown');
     await panel().getByText('Not sent: priority is').waitFor();
     await panel().getByRole('link', { name: 'Edit filters' }).waitFor();

@@ -155,11 +155,14 @@ export function describeDelivery(delivery: Delivery, webhook: StatusOfWebhook): 
   return unmadeRetry === null ? outcome : `${outcome} ${sentence(unmadeRetry)}`.trim();
 }
 
-/** Returns why a delivery has its status, and why a manual retry was not made. */
+/** The time of a retry that was not made, as the reason contains it: `2026-01-31T12:00:00.000Z`. */
+const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/;
+
+/** Returns why a delivery has its status, and why a manual retry was not made, with its time in the local time zone. */
 function splitReason(reason: string | null): [string | null, string | null] {
   const start = reason?.indexOf(UNMADE_RETRY) ?? -1;
   if (reason === null || start < 0) return [reason, null];
-  return [reason.slice(0, start).replace(/; $/, '') || null, reason.slice(start)];
+  return [reason.slice(0, start).replace(/; $/, '') || null, reason.slice(start).replace(TIME, formatLocal)];
 }
 
 function describeOutcome(delivery: Delivery, webhook: StatusOfWebhook): string {
