@@ -59,6 +59,29 @@ describe('a recorded history', function () {
     }
   }
 
+  it('replays beside the others in one worker, twice: workflows share their code, which keeps nothing', async () => {
+    for (const folder of [FOLDER, AGENTS_FOLDER]) {
+      const names = readdirSync(folder).filter((file) => file.endsWith('.json'));
+      const replayed = [...names, ...names.toReversed()].map((name, index) => ({
+        workflowId: `${name}:${index}`,
+        history: historyFromJSON(JSON.parse(readFileSync(join(folder, name), 'utf8'))),
+      }));
+      const bundle = await (folder === AGENTS_FOLDER ? agentsBundle : workflowBundle)(
+        new DefaultLogger('ERROR'),
+      );
+      const results = Worker.runReplayHistories(
+        { workflowBundle: bundle, replayName: basename(folder) },
+        replayed,
+      );
+      let count = 0;
+      for await (const { workflowId, error } of results) {
+        assert.equal(error, undefined, workflowId);
+        count += 1;
+      }
+      assert.equal(count, replayed.length);
+    }
+  });
+
   it('exists for many paths of a run', () => {
     assert.ok(readdirSync(FOLDER).length >= 8);
     assert.ok(readdirSync(AGENTS_FOLDER).length >= 10);
