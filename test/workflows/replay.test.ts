@@ -50,29 +50,23 @@ describe('a recorded history', function () {
 
   for (const folder of [FOLDER, AGENTS_FOLDER]) {
     const ofAgents = folder === AGENTS_FOLDER;
-    for (const name of readdirSync(folder).filter((file) => file.endsWith('.json'))) {
+    for (const name of namesIn(folder)) {
       it(`replays: ${ofAgents ? 'agents/' : ''}${basename(name, '.json')}`, async () => {
-        const history = historyFromJSON(JSON.parse(readFileSync(join(folder, name), 'utf8')));
-        const bundle = await (ofAgents ? agentsBundle : workflowBundle)(new DefaultLogger('ERROR'));
-        await Worker.runReplayHistory({ workflowBundle: bundle, replayName: name }, history);
+        const bundle = await bundleOf(folder);
+        await Worker.runReplayHistory({ workflowBundle: bundle, replayName: name }, historyIn(folder, name));
       });
     }
   }
 
   it('replays beside the others in one worker, twice: workflows share their code, which keeps nothing', async () => {
     for (const folder of [FOLDER, AGENTS_FOLDER]) {
-      const names = readdirSync(folder).filter((file) => file.endsWith('.json'));
+      const names = namesIn(folder);
       const replayed = [...names, ...names.toReversed()].map((name, index) => ({
         workflowId: `${name}:${index}`,
-        history: historyFromJSON(JSON.parse(readFileSync(join(folder, name), 'utf8'))),
+        history: historyIn(folder, name),
       }));
-      const bundle = await (folder === AGENTS_FOLDER ? agentsBundle : workflowBundle)(
-        new DefaultLogger('ERROR'),
-      );
-      const results = Worker.runReplayHistories(
-        { workflowBundle: bundle, replayName: basename(folder) },
-        replayed,
-      );
+      const options = { workflowBundle: await bundleOf(folder), replayName: basename(folder) };
+      const results = Worker.runReplayHistories(options, replayed);
       let count = 0;
       for await (const { workflowId, error } of results) {
         assert.equal(error, undefined, workflowId);
@@ -87,6 +81,18 @@ describe('a recorded history', function () {
     assert.ok(readdirSync(AGENTS_FOLDER).length >= 10);
   });
 });
+
+function namesIn(folder: string): string[] {
+  return readdirSync(folder).filter((file) => file.endsWith('.json'));
+}
+
+function historyIn(folder: string, name: string): ReturnType<typeof historyFromJSON> {
+  return historyFromJSON(JSON.parse(readFileSync(join(folder, name), 'utf8')));
+}
+
+async function bundleOf(folder: string): ReturnType<typeof workflowBundle> {
+  return await (folder === AGENTS_FOLDER ? agentsBundle : workflowBundle)(new DefaultLogger('ERROR'));
+}
 
 /** Records the scenarios of a list of names, separated by commas; `1` for all. */
 async function recordPlays(names: string): Promise<void> {
