@@ -47,10 +47,15 @@ function handle({ id, method, params }: Request): void {
         send({ id, result: { content: [{ type: 'text', text }] } }),
       );
     case 'notifications/cancelled':
-      return void cancelledCalls.push(calls.get(params?.requestId ?? -1) ?? '?');
+      return recordCancelled(calls.get(params?.requestId ?? -1));
     default:
       if (id !== undefined) send({ id, error: { code: -32601, message: 'no such method' } });
   }
+}
+
+/** Records a call that was taken back. If this program starts slowly, the client also takes back its question for the protocol. */
+function recordCancelled(name: string | undefined): void {
+  if (name !== undefined) cancelledCalls.push(name);
 }
 
 function call(name: string, traceparent: string | undefined, answer: (text: string) => void): void {
