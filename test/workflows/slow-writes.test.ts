@@ -1,6 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { DefaultLogger, Worker } from '@temporalio/worker';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
+import type { StepOutcome } from '../../src/domain/tasks/step-work.ts';
 import { eventually } from '../support/eventually.ts';
 import { whileRunLocked } from '../support/locked-run.ts';
 import { submitLong } from '../support/long-runs.ts';
@@ -9,13 +9,15 @@ import { useRuns } from '../support/runs.ts';
 const me = { by: 'key:test' };
 /** Number of events from which the run continues as a new execution. */
 const LIMIT = 80;
+/** How the first step ends. */
+const DONE: StepOutcome = { kind: 'completed', result: { summary: 'Done.', usage: null, message: null } };
 
 describe('a run whose history becomes long during a slow write', function () {
   this.timeout(180_000);
   const runs = useRuns();
 
   it('has a history that can be replayed', async () => {
-    const id = await submitLong(runs, LIMIT, { rehearsal: { steps: 2, step_ms: 5_000 } });
+    const id = await submitLong(runs, LIMIT, { rehearsal: { steps: 2, step_ms: 600_000 } });
     await runs.reaches(id, 'executing');
     const handle = runs.client.workflow.getHandle(id);
     const length = async () => (await handle.describe()).historyLength;
@@ -25,18 +27,21 @@ describe('a run whose history becomes long during a slow write', function () {
       // Each signal gets a workflow task of its own: received, scheduled, started, completed.
       await eventually('the signal is handled', async () => (await length()) >= before + 4);
     }
-    const { runId } = await handle.describe();
+    const { runId, raw } = await handle.describe();
+    const activityId = raw.pendingActivities?.[0]?.activityId ?? '';
     await whileRunLocked(runs, id, async () => {
       // The first step ends, and the write that follows lasts for several workflow tasks.
+      await runs.client.activity.complete({ workflowId: id, runId, activityId }, DONE);
       await eventually('the history is long', async () => (await length()) >= LIMIT);
-      await wait(500);
     });
-    await runs.becomes('the second step works', id, ({ steps }) => steps[1]?.status === 'running');
-    await wait(1_000);
-    const history = await runs.client.workflow.getHandle(id, runId).fetchHistory();
-    const bundle = await workflowBundle(new DefaultLogger('ERROR'));
-    await Worker.runReplayHistory({ workflowBundle: bundle, replayName: id }, history);
+    const history = await eventually('the second step works', async () => {
+      const { events } = await handle.fetchHistory();
+      const begun = events?.filter(({ activityTaskScheduledEventAttributes: step }) => step);
+      return begun?.length === 2 && { events };
+    });
     await runs.control.cancel(id, me);
     await runs.reaches(id, 'cancelled');
+    const bundle = await workflowBundle(new DefaultLogger('ERROR'));
+    await Worker.runReplayHistory({ workflowBundle: bundle, replayName: id }, history);
   });
 });
