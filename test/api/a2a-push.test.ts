@@ -255,6 +255,7 @@ describe('A2A push notifications', function () {
     const em = world.database.em.fork();
     await em.execute(`update push_configs set claimed_until = 'infinity' where execution_id = ?`, [id]);
     await rpc('CancelTask', { id });
+    await world.reaches(id, 'cancelled');
     const events = (await world.send('GET', `/api/v1/tasks/${id}/events`)).json.data;
     const { seq } = events.find(({ type }: { type: string }) => type === 'run.ended');
     await em.execute(

@@ -119,6 +119,7 @@ for (const binding of BINDINGS) {
     it('is working while it is paused, with the reason', async () => {
       const { id } = await submit({ steps: 2, step_ms: 60_000 });
       await world.send('POST', `/api/v1/tasks/${id}/pause`, { body: { reason: 'needs review' } });
+      await world.reaches(id, 'paused');
       const task = await read(id);
       assert.equal(task.status?.state, TaskState.TASK_STATE_WORKING);
       assert.match(textOf(task.status?.message), /^Paused by key:\S+: needs review$/);
@@ -135,7 +136,8 @@ for (const binding of BINDINGS) {
     it('is cancelled, and cannot be cancelled after its end', async () => {
       const { id } = await submit({ steps: 1, step_ms: 60_000 });
       const cancel = () => client.cancelTask({ tenant: '', id, metadata: undefined });
-      assert.equal((await cancel()).status?.state, TaskState.TASK_STATE_CANCELED);
+      assert.equal((await cancel()).id, id);
+      await reaches(id, TaskState.TASK_STATE_CANCELED);
       assert.equal((await cancel()).status?.state, TaskState.TASK_STATE_CANCELED);
       const { id: done } = await submit({ steps: 1 });
       await reaches(done, TaskState.TASK_STATE_COMPLETED);

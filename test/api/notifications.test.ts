@@ -114,6 +114,7 @@ describe('notifications', () => {
     };
     await eventually('both need a person', async () => (await open()).join() === 'task.asked,task.escalated');
     await world.send('POST', `/api/v1/tasks/${asking}/continue`, { body: { question: '1', reason: 'yes' } });
+    await world.reaches(asking, 'completed');
     assert.deepEqual(await open(), ['task.escalated']);
     await world.send('POST', `/api/v1/tasks/${escalated}/rerun`, { body: { answer: 'That one' } });
     assert.deepEqual(await open(), []);

@@ -113,7 +113,7 @@ describe('baton task', () => {
       const id = await submitted({ step_ms: 60_000 });
       const watching = cli.start(['task', 'watch', id]);
       await watching.says(/step .+ started/);
-      assert.equal((await cli.json(['task', 'cancel', id, '--reason', 'no need'])).state, 'cancelled');
+      assert.equal((await cli.json(['task', 'cancel', id, '--reason', 'no need'])).execution_id, id);
       const { code, stdout } = await watching.ended;
       assert.equal(code, 4);
       assert.match(stdout, /-> cancelled by key:\S+ \(no need\)/);
@@ -132,13 +132,16 @@ describe('baton task', () => {
 
   it('pauses and continues', async () => {
     const id = await submitted({ step_ms: 60_000 });
-    assert.equal((await cli.json(['task', 'pause', id])).state, 'paused');
+    assert.equal((await cli.json(['task', 'pause', id])).execution_id, id);
+    await world.reaches(id, 'paused');
     const { stdout } = await cli.run(['task', 'get', id]);
     assert.match(stdout, /State +paused\n/);
     assert.match(stdout, /Paused +\S+ by key:/);
     const continued = await cli.run(['task', 'continue', id]);
-    assert.match(continued.stdout + continued.stderr, /is (initializing|planning|executing)\n/);
+    assert.match(continued.stdout + continued.stderr, new RegExp(`${id} is [a-z]+\n`));
+    await world.reaches(id, 'executing');
     assert.equal((await cli.run(['task', 'cancel', id])).code, 0);
+    await world.reaches(id, 'cancelled');
     const refused = await cli.run(['task', 'pause', id]);
     assert.equal(refused.code, 5);
     assert.match(refused.stderr, /^baton: .+\(invalid_state, request \S+\)\n$/);
@@ -219,6 +222,7 @@ describe('baton task', () => {
     const id = await submitted({ steps: 2, ask: { step: 1, question: 'Now?' } });
     await world.reaches(id, 'paused');
     await cli.run(['task', 'cancel', id]);
+    await world.reaches(id, 'cancelled');
     const rerunning = cli.start(['task', 'rerun', id, '--wait']);
     const rerun = await eventually(
       'the rerun is created',

@@ -69,7 +69,8 @@ describe('a request of the client package', function () {
     await assert.rejects(connect({ fetch: losingOnce }).tasks.pause(id), client.BatonUnreachable);
     assert.equal(sent.length, 1);
     const { fetch: busy } = disturbed(answer(429, { 'Retry-After': '0' }));
-    assert.equal((await connect({ fetch: busy }).tasks.cancel(id)).state, 'cancelled');
+    assert.equal((await connect({ fetch: busy }).tasks.cancel(id)).execution_id, id);
+    await world.reaches(id, 'cancelled');
   });
 
   it('ends on an abort or a timeout', async () => {

@@ -68,12 +68,16 @@ describe('the client package for tasks', function () {
   it('pauses, continues, cancels and reruns a task', async () => {
     const { execution_id: id } = await baton.tasks.submit(slow());
     await baton.tasks.waitFor(id, { until: 'executing' });
-    assert.equal((await baton.tasks.pause(id, { reason: 'lunch' })).state, 'paused');
-    assert.equal((await baton.tasks.continue(id)).state, 'executing');
-    assert.equal((await baton.tasks.cancel(id)).state, 'cancelled');
+    assert.equal((await baton.tasks.pause(id, { reason: 'lunch' })).execution_id, id);
+    await world.reaches(id, 'paused');
+    assert.equal((await baton.tasks.continue(id)).execution_id, id);
+    await world.reaches(id, 'executing');
+    assert.equal((await baton.tasks.cancel(id)).execution_id, id);
+    await world.reaches(id, 'cancelled');
     const again = await baton.tasks.rerun(id);
     assert.notEqual(again.execution_id, id);
     await baton.tasks.cancel(again.execution_id);
+    await world.reaches(again.execution_id, 'cancelled');
     await assert.rejects(
       baton.tasks.rerun(again.execution_id, { fromStep: 'no such step' }),
       client.BatonProblem,

@@ -92,9 +92,13 @@ for (const protocol of PROTOCOLS) {
 
     it('pause, continue, cancel and rerun a task', async () => {
       const { execution_id } = await submit({ step_ms: 60_000 });
-      assert.equal((await call(client, 'pause_task', { execution_id, reason: 'Lunch' })).state, 'paused');
-      assert.notEqual((await call(client, 'continue_task', { execution_id })).state, 'paused');
-      assert.equal((await call(client, 'cancel_task', { execution_id })).state, 'cancelled');
+      const paused = await call(client, 'pause_task', { execution_id, reason: 'Lunch' });
+      assert.equal(paused.execution_id, execution_id);
+      await world.reaches(execution_id, 'paused');
+      assert.equal((await call(client, 'continue_task', { execution_id })).execution_id, execution_id);
+      await world.reaches(execution_id, 'executing');
+      assert.equal((await call(client, 'cancel_task', { execution_id })).execution_id, execution_id);
+      await world.reaches(execution_id, 'cancelled');
       const rerun = await call(client, 'rerun_task', { execution_id });
       assert.equal(rerun.rerun_of, execution_id);
       await call(client, 'cancel_task', { execution_id: rerun.execution_id });
@@ -137,6 +141,7 @@ for (const protocol of PROTOCOLS) {
       for (const callback_url of [undefined, 'https://example.com/done']) {
         const task = await submit({ step_ms: 60_000 }, callback_url === undefined ? {} : { callback_url });
         await call(client, 'cancel_task', { execution_id: task.execution_id });
+        await world.reaches(task.execution_id, 'cancelled');
         const rerun = await call(client, 'rerun_task', { execution_id: task.execution_id });
         await call(client, 'cancel_task', { execution_id: rerun.execution_id });
         assert.equal(rerun.callback_url, callback_url ?? null);
