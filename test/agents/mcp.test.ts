@@ -161,8 +161,8 @@ describe('an MCP server of the catalogue', () => {
       await call(servers, 'all', 'echo', { message: 'x' });
       assert.ok(isRunning(child));
       await servers.close();
-      assert.ok(!isRunning(child));
-      assert.deepEqual(childrenOf('mcp-server-everything'), []);
+      await eventually('the child has ended', () => !isRunning(child));
+      await eventually('the other server has ended', () => childrenOf('mcp-server-everything').length === 0);
       await assert.rejects(servers.list('all'), /no server/);
     });
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { recordChange } from '../../src/database/tasks/feed.ts';
 import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
@@ -210,7 +211,9 @@ describe('a stream of events', () => {
     const response = await fetch(`${world.api.url}${path}/events`, {
       headers: { Accept: 'text/event-stream', 'X-API-Key': world.installation.api_key },
     });
+    const arrival = once(world.api.server, 'request');
     const held = world.send('GET', path, { headers: { Prefer: 'wait=60' } });
+    await arrival;
     const stream = response.text();
     assert.equal(await Promise.race([held, stream, wait(200, 'held')]), 'held');
     const [answered, events] = await Promise.all([held, stream, world.api.close()]);

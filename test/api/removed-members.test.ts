@@ -83,6 +83,7 @@ describe('the keys of a member who is removed', () => {
     const [{ key }] = ada.keys;
     const { json: run } = await world.submit({ metadata: { rehearsal: { plan_ms: 600_000 } } });
     const path = `/api/v1/tasks/${run.execution_id}`;
+    await world.reaches(run.execution_id, 'planning');
     const { json: token } = await world.send('POST', '/api/v1/tokens', { key });
     const channel = await openPlain(world.api.url, token.token);
     const headers = { Accept: 'text/event-stream', 'X-API-Key': key };

@@ -94,8 +94,8 @@ describe('a scheduled retry', () => {
 
   it('that was cancelled is not made, even if its timer stays and the workers were restarted', async () => {
     const { row, input } = await scheduled();
-    await world.control.attempt(input, SOON_MS);
     assert.deepEqual(await cancel(row), { kind: 'cancelled', token: input.token });
+    await world.control.attempt(input, SOON_MS);
     await world.restartWorkers();
     await ended(input.token);
     assert.equal(await attemptsOf(row.id), 1);

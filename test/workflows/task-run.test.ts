@@ -97,12 +97,13 @@ describe('a run', function () {
   };
 
   it('shows an end in its search attributes that was recorded without its workflow', async () => {
-    const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 300 } });
-    await runs.reaches(id, 'executing');
+    const id = await runs.submit({ rehearsal: { steps: 2, step_ms: 60_000 } });
+    await runs.becomes('the step is running', id, ({ steps }) => steps[0]?.status === 'running');
     // As after an outage in which Temporal lost the workflow task that recorded the end.
     await runs.database.em
       .fork()
       .execute(`update task_runs set state = 'escalated', completed_at = now() where id = ?`, [id]);
+    await runs.control.pause(id, { by: 'test' });
     assert.deepEqual(await runs.client.workflow.getHandle(id).result(), { state: 'escalated' });
     assert.equal((await attributesOf(id))['BatonState'], 'escalated');
   });
