@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { mock } from 'node:test';
 import { CHANNEL_CODES } from '../../src/domain/channel/channel.ts';
 import { eventually } from '../support/eventually.ts';
+import { heldTimers } from '../support/held-timers.ts';
 import { type NotUpgraded, openPlain } from '../support/plain-channel.ts';
 import { useOwnWorld } from '../support/world.ts';
 import { startOwnChannel } from './own-channel.ts';
@@ -10,6 +12,8 @@ import { WAYS } from './ways.ts';
 
 const PER_ADDRESS = 3;
 const OVERALL = 5;
+/** A time that no other timer has. */
+const HANDSHAKE_MS = 61_001;
 /** The packet of Socket.IO that opens the namespace, as a message of Engine.IO. */
 const CONNECT = '40';
 /** A packet of Engine.IO that does nothing. */
@@ -131,18 +135,29 @@ describe('connections to the channel that have not authenticated', () => {
   });
 
   it('are closed after a time, whether they poll or not', async () => {
-    const own = await startOwnChannel(world, { handshakeMs: 1_500 });
+    const own = await startOwnChannel(world, { handshakeMs: HANDSHAKE_MS });
+    const timers = heldTimers(HANDSHAKE_MS);
+    const mocked = [
+      mock.method(globalThis, 'setTimeout', timers.setTimeout),
+      mock.method(globalThis, 'clearTimeout', timers.clearTimeout),
+    ];
     try {
       const begun = [];
       for (let count = 0; count < PER_ADDRESS; count += 1) begun.push(await begin('', '', own.url));
       assert.equal((await begin('', '', own.url)).status, 429);
-      const polls = await poll(begun[0]?.sid ?? null, own.url);
-      assert.match(polls, /^(1|6|$)|Session ID unknown/);
+      const arrival = once(own.server, 'request');
+      const polling = poll(begun[0]?.sid ?? null, own.url);
+      await arrival;
+      // A later request was handled, so the poll waits.
+      assert.equal((await post(begun[1]?.sid ?? null, NOOP, own.url)).status, 200);
+      timers.fire();
+      assert.match(await polling, /^(1|6|$)|Session ID unknown/);
       await eventually('a place is free', async () => (await begin('', '', own.url)).status === 200);
       // Each is closed in its own time.
       for (const { sid } of begun)
         await eventually('it is closed', async () => (await post(sid, NOOP, own.url)).status === 400);
     } finally {
+      for (const one of mocked) one.mock.restore();
       await own.close();
     }
   });

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
@@ -11,6 +11,7 @@ import type { World } from '../support/world.ts';
 /** `sockets` counts the open TCP connections. */
 type OwnChannel = {
   url: string;
+  server: Server;
   numbers(): ChannelMetrics;
   sockets(): Promise<number>;
   close(): Promise<void>;
@@ -42,6 +43,7 @@ export async function startOwnChannel(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    server,
     numbers: channel.statistics,
     sockets: promisify(server.getConnections.bind(server)),
     async close() {

@@ -14,6 +14,7 @@ import type { RunFeeds } from '../../src/gateway/run-feeds.ts';
 import { createRunRooms } from '../../src/gateway/run-rooms.ts';
 import { createWebhookRooms } from '../../src/gateway/webhook-rooms.ts';
 import { eventually } from '../support/eventually.ts';
+import { heldTimers } from '../support/held-timers.ts';
 import { useInstallation } from '../support/installation.ts';
 import { quietRun, writeEvents } from './quiet-runs.ts';
 
@@ -228,28 +229,17 @@ describe('the rooms of a gateway', () => {
 
     it('are left by a client that was admitted but does not follow', async () => {
       const { rooms, subscribed } = setUp();
-      // The pool of the database needs its timers, so only those of 30 s are held back.
-      const due = new Map<unknown, () => void>();
-      const real = { setTimeout, clearTimeout };
-      const hold = (work: () => void, ms?: number) => {
-        const timer = real.setTimeout(ms === 30_000 ? () => {} : work, ms);
-        if (ms === 30_000) due.set(timer, work);
-        return timer;
-      };
-      const forget = (timer?: NodeJS.Timeout) => {
-        due.delete(timer);
-        real.clearTimeout(timer);
-      };
+      const timers = heldTimers(30_000);
       const mocked = [
-        mock.method(globalThis, 'setTimeout', hold as typeof setTimeout),
-        mock.method(globalThis, 'clearTimeout', forget as typeof clearTimeout),
+        mock.method(globalThis, 'setTimeout', timers.setTimeout),
+        mock.method(globalThis, 'clearTimeout', timers.clearTimeout),
       ];
       try {
         const id = await insertWebhook();
         await rooms.open(holder(), id, null);
         const other = (await rooms.open(holder(), id, null)) as OpenRoom;
         const leave = other.follow({ pendingBytes: () => 0, send: () => {} } as never);
-        for (const work of due.values()) work();
+        timers.fire();
         assert.equal(rooms.count(), 1);
         leave();
         assert.deepEqual([rooms.count(), subscribed.size], [0, 0]);

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import type { WebSocket } from 'ws';
 import { useWorld } from '../support/world.ts';
 import { connectSocketIo } from '../support/channel-clients.ts';
 import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
 import { eventually, WAIT_TIMEOUT_MS } from '../support/eventually.ts';
+import { heldTimers } from '../support/held-timers.ts';
 import { startOwnChannel } from './own-channel.ts';
 import { feedOf, quietRun, writeEvents } from './quiet-runs.ts';
 
 /** 14 MB, more than the buffers of a connection hold. */
 const EVENTS = { count: 700, bytes: 20_000 };
-const STALL_MS = 300;
+/** A time that no other timer has. */
+const STALL_MS = 61_001;
+const CLOSE_MS = 300;
 
 describe('a viewer that does not read', () => {
   const world = useWorld();
@@ -20,11 +24,22 @@ describe('a viewer that does not read', () => {
   const newRun = () => quietRun(world.database, world.installation);
 
   describe('until the stall timeout', () => {
+    const timers = heldTimers(STALL_MS);
     let channel: Awaited<ReturnType<typeof startOwnChannel>>;
     before(async () => {
-      channel = await startOwnChannel(world, { stallMs: STALL_MS, closeTimeoutMs: STALL_MS });
+      mock.method(globalThis, 'setTimeout', timers.setTimeout);
+      mock.method(globalThis, 'clearTimeout', timers.clearTimeout);
+      channel = await startOwnChannel(world, { stallMs: STALL_MS, closeTimeoutMs: CLOSE_MS });
     });
-    after(() => channel.close());
+    after(async () => {
+      mock.restoreAll();
+      await channel.close();
+    });
+    /** Ends the time that a viewer has, once it is the only one that does not receive. */
+    const endStall = async () => {
+      await eventually('only one viewer does not receive', () => timers.count() === 1);
+      timers.fire();
+    };
 
     it('is dropped as a slow reader, and gets the rest after it reconnects', async () => {
       const id = await newRun();
@@ -32,12 +47,14 @@ describe('a viewer that does not read', () => {
       const quick = await viewerOf(channel.url, id);
       slow.socket.pause();
       await writeEvents(world.database, id, EVENTS);
+      const feed = await feedOf(world.database, id);
+      await eventually('the quick viewer has all events', () => quick.eventsOf(id).length >= feed.length);
+      await endStall();
       await eventually('the viewer is dropped', () => channel.numbers().dropped.slow_reader === 1);
       await eventually('its connection is closed', () => channel.numbers().connections === 1);
       slow.socket.resume();
       await slow.closed;
       const seen = slow.eventsOf(id);
-      const feed = await feedOf(world.database, id);
       assert.deepEqual(seen, feed.slice(0, seen.length), 'it has the first events');
       const again = await openPlain(channel.url, token);
       await again.ask({ type: 'join', room: `workflow:${id}`, after: seen.length });
@@ -46,7 +63,6 @@ describe('a viewer that does not read', () => {
         () => again.eventsOf(id).length >= feed.length - seen.length,
       );
       assert.deepEqual([...seen, ...again.eventsOf(id)], feed);
-      await eventually('the quick viewer has all events', () => quick.eventsOf(id).length >= feed.length);
       assert.deepEqual(quick.eventsOf(id), feed);
       assert.equal(channel.numbers().dropped.slow_reader, 1, 'no other viewer is dropped');
       await Promise.all([again.close(), quick.close()]);
@@ -59,9 +75,11 @@ describe('a viewer that does not read', () => {
         const slow = await viewerOf(patient.url, id);
         slow.socket.pause();
         await writeEvents(world.database, id, EVENTS);
+        await endStall();
         await eventually('the viewer is dropped', () => patient.numbers().dropped.slow_reader === 1);
         const later = await viewerOf(channel.url, id);
         later.socket.pause();
+        await endStall();
         await eventually('one that was dropped later is closed', () => channel.numbers().connections === 0);
         assert.equal(await patient.sockets(), 1);
         slow.socket.resume();
@@ -85,6 +103,7 @@ describe('a viewer that does not read', () => {
         const dropped = channel.numbers().dropped.slow_reader ?? 0;
         const readOn = stopReading(socket.io.engine.transport);
         await writeEvents(world.database, id, EVENTS);
+        await endStall();
         await eventually(
           'the viewer is dropped',
           () => channel.numbers().dropped.slow_reader === dropped + 1,
