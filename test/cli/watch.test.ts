@@ -52,10 +52,10 @@ describe('baton task watch', () => {
   });
 
   it('renews its token, while a connection without renewal is closed', async () => {
-    const renewed = await openChannel(await withShortToken(world, 3));
+    const renewed = await openChannel(await withShortToken(world, 9));
     const id = await submitted(world, { steps: 1, ask: { step: 1, question: 'Now?' } });
     await renewed.ask('join', { room: `workflow:${id}`, after: 0 });
-    const other = await openChannel(await withShortToken(world, 3), { times: { renewal: 60_000 } });
+    const other = await openChannel(await withShortToken(world, 9), { times: { renewal: 60_000 } });
     await assert.rejects(
       Array.fromAsync(other.pushed),
       (error) => error instanceof ChannelError && error.code === 'token_expired',

@@ -4,6 +4,7 @@ import { quietRun, writeEvents } from '../gateway/quiet-runs.ts';
 import { tokenForger } from '../gateway/forged-tokens.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { startGateways, type GatewayProcess } from '../support/gateways.ts';
+import { openPlain } from '../support/plain-channel.ts';
 import { SHARED_RINGS } from '../support/rings.ts';
 import { eventually } from '../support/eventually.ts';
 import { useOwnWorld } from '../support/world.ts';
@@ -153,18 +154,20 @@ describe('following a task with the client package', function () {
   it('keeps one connection beyond the life of a token with newer tokens', async () => {
     const { token } = await baton.createToken();
     const forger = tokenForger(token, TOKEN_KEY);
+    const id = await submit({ steps: 1, ask: { step: 1, question: 'Now?' } });
+    const first = forger.endingIn(9);
     let issued = 0;
     const follower = connect({
       apiKey: undefined,
       token: () => {
         issued += 1;
-        return forger.endingIn(3);
+        return issued === 1 ? first : forger.endingIn(600);
       },
     });
-    const id = await submit({ steps: 1, ask: { step: 1, question: 'Now?' } });
+    const unrenewed = await openPlain(world.api.url, first);
     const following = followToEnd(follower, id);
-    // The third token is requested after the first one has expired.
-    await eventually('three tokens have been requested', () => issued >= 3);
+    assert.equal((await unrenewed.closed).reason, 'token_expired');
+    assert.equal(issued, 2);
     await baton.tasks.continue(id);
     const { events, transports } = await following;
     assert.deepEqual(events, await baton.tasks.events(id));

@@ -311,7 +311,7 @@ describe('the channel', function () {
   }
 
   it('closes connections at the expiry of the token, unless it was renewed', async () => {
-    const short = forger.endingIn(4);
+    const short = forger.endingIn(9);
     await Promise.all(
       WAYS.map(async ({ name, open }) => {
         const [ending, renewing] = await Promise.all([open(url, short), open(url, short)]);
