@@ -30,6 +30,8 @@ export type CallbackDependencies = {
   traces: Traces;
   /** Called after every attempt. */
   onAttempt?: ((record: AttemptRecord, executionId: string) => void) | undefined;
+  /** Longest time to start an attempt, in milliseconds. Default: {@link MAX_START_MS}. */
+  maxStartMs?: number;
 };
 
 /**
@@ -130,7 +132,7 @@ async function attempt(
  * @throws `CallbackFailed` if nothing may be sent at the moment
  */
 async function begin(
-  { database, newId, clock }: CallbackDependencies,
+  { database, newId, clock, maxStartMs = MAX_START_MS }: CallbackDependencies,
   executionId: string,
   { url, headers, body, earlier, retryId }: NextAttempt,
   signal: AbortSignal,
@@ -153,7 +155,7 @@ async function begin(
     return (await find()) ?? (await beginAttempt(database, begun, earlier)) ?? (await find());
   }, signal);
   if (number === null) throw callbackFailed('another process sends it', RECHECK_MS);
-  if (performance.now() - startedAt > MAX_START_MS) {
+  if (performance.now() - startedAt > maxStartMs) {
     await writeWithRetries(() => withdrawAttempt(database, { id, executionId }), signal);
     throw callbackFailed('it took too long to start', RECHECK_MS);
   }

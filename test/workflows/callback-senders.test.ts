@@ -42,6 +42,8 @@ import { settingsOn } from '../support/settings.ts';
 const silent = pino({ level: 'silent' });
 /** A timer can fire a little early by the clock. */
 const TIMER_MS = 5;
+/** Longer than any test. */
+const LONG_MS = 60_000;
 
 /** One process ends the run, another one runs the queued activity, on a real database and receiver. */
 describe('a callback sender', function () {
@@ -64,7 +66,7 @@ describe('a callback sender', function () {
     id = await storeEndedRun(fresh, receiver.url);
   });
 
-  const attempt = (by: OutboundClient = sender, on: Database = database) =>
+  const attempt = (by: OutboundClient = sender, on: Database = database, maxStartMs?: number) =>
     createCallbackAttempt({
       database: on,
       sender: by,
@@ -72,9 +74,17 @@ describe('a callback sender', function () {
       newId: randomUUIDv7,
       clock: () => new Date(),
       traces: UNTRACED,
+      ...(maxStartMs === undefined ? {} : { maxStartMs }),
     });
   const inlineSender = (times: { briefMs?: number; graceMs?: number } = {}) =>
     createImmediateCallbacks({ database, attempt: attempt(), ...times });
+  /** An inline sender that waits for the receiver for as long as a slow machine needs. */
+  const patientSender = () =>
+    createImmediateCallbacks({
+      database,
+      attempt: attempt(sender, database, LONG_MS),
+      briefMs: LONG_MS,
+    });
 
   /** Runs the activity, and again after each wait that it requests, as Temporal does. */
   async function sendFromQueue(): Promise<void> {
@@ -191,7 +201,7 @@ describe('a callback sender', function () {
   });
 
   it('completes the callback inline if the receiver responds in time', async () => {
-    const inline = inlineSender({ briefMs: 60_000 });
+    const inline = patientSender();
     assert.equal(await inline.attemptNow(id), true);
     assert.deepEqual([await log(), receiver.requests.length], [[[1, 204, null]], 1]);
     await inline.close();
@@ -243,7 +253,7 @@ describe('a callback sender', function () {
   });
 
   it('makes further inline attempts after many that have ended', async () => {
-    const inline = inlineSender({ briefMs: 60_000 });
+    const inline = patientSender();
     for (let n = 0; n < 21; n += 1)
       assert.equal(await inline.attemptNow(await storeEndedRun(fresh, receiver.url)), true);
     await inline.close();
