@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { presentDelivery } from '../../domain/webhooks/delivery-view.ts';
 import { webhookStatus } from '../../domain/webhooks/webhook.ts';
-import { derivedUuid } from '../../database/common/ids.ts';
+import { derivedUuid, nextUuid } from '../../database/common/ids.ts';
 import { findPayload, findDelivery, type DeliveryRow } from '../../database/webhooks/deliveries.ts';
 import { requestManualRetry } from '../../database/webhooks/manual-retries.ts';
 import {
@@ -110,7 +110,7 @@ async function scheduleAttempt(
   at: Date,
   delayMs: number,
 ): Promise<boolean> {
-  const retry = { deliveryId: input.deliveryId, token: randomUUIDv7(), at, attempts: input.attempts };
+  const retry = { deliveryId: input.deliveryId, token: nextUuid(), at, attempts: input.attempts };
   const scheduled = await scheduleRetry(deps.database, retry);
   if (scheduled === 'known') return false;
   const { replaced } = scheduled;
