@@ -145,7 +145,7 @@ describe('an outgoing attempt over TLS', () => {
     const cutting = await startRawServer((socket) => socket.once('data', () => socket.destroy()));
     const silent = await startRawServer(() => {});
     const cut = await post(sender(), `https://localhost:${cutting.port}`);
-    const hung = await post(sender(), `https://localhost:${silent.port}`, { timeoutMs: 150 });
+    const hung = await post(sender(), `https://127.0.0.1:${silent.port}`, { timeoutMs: 150 });
     await Promise.all([cutting.close(), silent.close()]);
     assert.equal(cut.failure, 'tls_failed');
     assert.deepEqual([hung.failure, hung.message], ['timeout', 'No connection within 0.15 s']);
