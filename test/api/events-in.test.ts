@@ -4,7 +4,7 @@ import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
 import { eventually } from '../support/eventually.ts';
 import { keyWith } from './keys.ts';
 import { addWorkspace } from '../support/people.ts';
-import { assertProblem } from './problems.ts';
+import { assertProblem, assertWithin } from './problems.ts';
 import { type Received, type World, useOwnWorld, useWorld } from '../support/world.ts';
 
 const PATH = '/api/v1/events';
@@ -64,7 +64,7 @@ describe('POST /api/v1/events', () => {
       const from = Date.now();
       const { json } = await post({ event: 'issue.created', data: { issue } });
       const { timestamp } = JSON.parse(((await stored(json.id)) as Stored).body);
-      assert.ok(Date.parse(timestamp) >= from && Date.parse(timestamp) <= Date.now());
+      assertWithin(timestamp, from);
       assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     });
 
