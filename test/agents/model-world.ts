@@ -12,14 +12,17 @@ import { submitLong } from '../support/long-runs.ts';
 import { startRuns, type Runs, type Submission } from '../support/runs.ts';
 import { sharedInLane } from '../support/shared.ts';
 
+/** A task of a model world; `historyEvents`: the run continues as a new execution from a history of that length. */
+type ModelSubmission = Submission & { historyEvents?: number };
+
 /** Runs whose agents have models, on a model server of the tests. */
 export type ModelWorld = {
   server: ModelServer;
   runs: Runs;
   /** Submits a task whose models respond by this script. Each unfinished task has its own script. */
-  play(script: Script, submission?: Submission & { historyEvents?: number }): Promise<string>;
+  play(script: Script, submission?: ModelSubmission): Promise<string>;
   /** Submits a task whose models respond by `script`, but not before `open` is called. */
-  hold(script?: Script, submission?: Submission): Promise<{ id: string; open: () => void }>;
+  hold(script?: Script, submission?: ModelSubmission): Promise<{ id: string; open: () => void }>;
   /** Returns the requests of a run, by default of the last one. */
   asked(id?: string): AskedModel[];
   calls(id: string): ReturnType<typeof callsOf>;
@@ -70,7 +73,7 @@ export function useModels(options?: ModelOptions): ModelWorld {
   );
 }
 
-function submitTo(runs: Runs, { historyEvents, ...submission }: Submission & { historyEvents?: number }) {
+function submitTo(runs: Runs, { historyEvents, ...submission }: ModelSubmission) {
   return historyEvents ? submitLong(runs, historyEvents, submission) : runs.submit(submission);
 }
 

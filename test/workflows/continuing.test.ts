@@ -76,12 +76,13 @@ describe('a run with a long history', function () {
   });
 
   it('keeps an answer that came before its question', async () => {
-    const rehearsal = { steps: 1, start_ms: 2_000, ask: { step: 1, ...QUESTION } };
-    const id = await submitLong(world.runs, 40, { rehearsal });
+    const { id, open } = await world.hold(asking, { historyEvents: 40 });
+    await eventually('the agent is running', () => world.asked(id).length === 1);
     await world.runs.control.pause(id, me);
     await world.runs.reaches(id, 'paused');
     await world.runs.control.continue(id, { ...me, reason: 'yes', question: '1' });
     await pauseUntilContinued(world.runs, id, 2);
+    open();
     await world.runs.control.continue(id, me);
     await world.runs.reaches(id, 'completed');
     const answered = (await world.runs.events(id)).filter(({ data }) => data['reason'] === 'yes');

@@ -1,16 +1,14 @@
 import { DefaultLogger, Worker } from '@temporalio/worker';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
-import type { StepOutcome } from '../../src/domain/tasks/step-work.ts';
 import { eventually } from '../support/eventually.ts';
 import { whileRunLocked } from '../support/locked-run.ts';
 import { submitLong } from '../support/long-runs.ts';
 import { useRuns } from '../support/runs.ts';
+import { endStep } from '../support/steps.ts';
 
 const me = { by: 'key:test' };
 /** Number of events from which the run continues as a new execution. */
 const LIMIT = 80;
-/** How the first step ends. */
-const DONE: StepOutcome = { kind: 'completed', result: { summary: 'Done.', usage: null, message: null } };
 
 describe('a run whose history becomes long during a slow write', function () {
   this.timeout(180_000);
@@ -27,11 +25,9 @@ describe('a run whose history becomes long during a slow write', function () {
       // Each signal gets a workflow task of its own: received, scheduled, started, completed.
       await eventually('the signal is handled', async () => (await length()) >= before + 4);
     }
-    const { runId, raw } = await handle.describe();
-    const activityId = raw.pendingActivities?.[0]?.activityId ?? '';
     await whileRunLocked(runs, id, async () => {
       // The first step ends, and the write that follows lasts for several workflow tasks.
-      await runs.client.activity.complete({ workflowId: id, runId, activityId }, DONE);
+      await endStep(runs, id);
       await eventually('the history is long', async () => (await length()) >= LIMIT);
     });
     const history = await eventually('the second step works', async () => {
