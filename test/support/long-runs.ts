@@ -51,14 +51,23 @@ export async function continues(runs: Runs, id: string, count: number): Promise<
 /** Pauses a paused run, which changes nothing but makes its history longer, until it has had `count` executions. */
 export async function pauseUntilContinued(runs: Runs, id: string, count: number): Promise<void> {
   await eventually(`${count} executions`, async () => {
-    await runs.control.pause(id, { by: 'key:test' }).catch(ignoreUnavailable);
+    await confirmed(() => runs.control.pause(id, { by: 'key:test' }));
     return (await executionsOf(runs, id)).length >= count;
   });
 }
 
-/** A caller sends a command again that got a 503. */
-function ignoreUnavailable(error: unknown): void {
-  if (!(error instanceof EngineUnavailable)) throw error;
+/** Repeats a command that Temporal has not confirmed in time, as a caller does after a 503. A repeat changes nothing. */
+export async function confirmed<T>(command: () => Promise<T>): Promise<T> {
+  const { outcome } = await eventually('Temporal confirms the command', () =>
+    command().then(
+      (given) => ({ outcome: given }),
+      (error: unknown) => {
+        if (error instanceof EngineUnavailable) return null;
+        throw error;
+      },
+    ),
+  );
+  return outcome;
 }
 
 /** Asserts that a run has ended after several executions, and returns them. */

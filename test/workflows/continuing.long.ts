@@ -3,7 +3,14 @@ import { DefaultLogger, Worker } from '@temporalio/worker';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { teamText } from '../agents/model-world.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
-import { assertContinued, continues, executionsOf, feedOf, submitLong } from '../support/long-runs.ts';
+import {
+  assertContinued,
+  confirmed,
+  continues,
+  executionsOf,
+  feedOf,
+  submitLong,
+} from '../support/long-runs.ts';
 import { eventually } from '../support/eventually.ts';
 import { useOwnRuns } from '../support/runs.ts';
 
@@ -21,8 +28,8 @@ describe('a run with a very long history', function () {
       const rehearsal = { steps: 12, step_ms: 260 };
       const id = await submitLong(runs, 40, { rehearsal, callbackUrl: receiver.url });
       for (let n = 0; n < 200; n += 1) {
-        await runs.control.pause(id, me);
-        await runs.control.continue(id, me);
+        await confirmed(() => runs.control.pause(id, me));
+        await confirmed(() => runs.control.continue(id, me));
       }
       const row = await runs.reaches(id, 'completed', 120_000);
       await receiver.receives(1);
@@ -42,7 +49,7 @@ describe('a run with a very long history', function () {
       }
       assert.equal(once('run.ended').length, 1);
       assert.equal((await runs.attempts(id)).length, 1);
-      assert.equal(await runs.control.pause(id, me), 'ended');
+      assert.equal(await confirmed(() => runs.control.pause(id, me)), 'ended');
     } finally {
       await receiver.close();
     }
@@ -68,7 +75,7 @@ describe('a run with a very long history', function () {
       submissions.map(async (submission, number) => {
         const id = await submission;
         await continues(runs, id, 2 + (number % 4));
-        await runs.control.cancel(id, me);
+        await confirmed(() => runs.control.cancel(id, me));
         await runs.reaches(id, 'cancelled');
         assert.deepEqual((await feedOf(runs, id)).slice(-2), ['executing → cancelled', 'run.ended']);
       }),
@@ -90,8 +97,8 @@ describe('a run with a very long history', function () {
     const rehearsal = { steps: 8, step_ms: 260, fail: { step: 2, times: 3 }, plan_ms: 300 };
     const id = await submitLong(runs, 25, { rehearsal });
     for (let n = 0; n < 20; n += 1) {
-      await runs.control.pause(id, me);
-      await runs.control.continue(id, me);
+      await confirmed(() => runs.control.pause(id, me));
+      await confirmed(() => runs.control.continue(id, me));
     }
     await runs.reaches(id, 'completed', 120_000);
     await assertContinued(runs, id);
@@ -106,8 +113,8 @@ describe('a run with a very long history', function () {
     const id = await submitLong(runs, 12, { rehearsal: ENDLESS });
     await runs.becomes('it works', id, ({ steps }) => steps[0]?.status === 'running');
     await eventually('a second execution', async () => {
-      await runs.control.pause(id, me);
-      await runs.control.continue(id, me);
+      await confirmed(() => runs.control.pause(id, me));
+      await confirmed(() => runs.control.continue(id, me));
       return (await executionsOf(runs, id)).length >= 2;
     });
     const view = await runs.view(id);
@@ -116,7 +123,7 @@ describe('a run with a very long history', function () {
       const { raw } = await runs.client.workflow.getHandle(id).describe();
       return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'rehearse') === true;
     });
-    await runs.control.cancel(id, me);
+    await confirmed(() => runs.control.cancel(id, me));
     await runs.reaches(id, 'cancelled');
     const started = (await feedOf(runs, id)).filter((line) => line.startsWith('step.started'));
     assert.deepEqual(started, ['step.started step-1 1']);
@@ -126,7 +133,7 @@ describe('a run with a very long history', function () {
     const id = await submitLong(runs, 20, { rehearsal: { steps: 6, step_ms: 260 } });
     await runs.reaches(id, 'completed');
     const executions = await assertContinued(runs, id);
-    await runs.control.deleteRun(id);
+    await confirmed(() => runs.control.deleteRun(id));
     for (const { runId } of executions) {
       await eventually('it is deleted', async () => {
         const handle = runs.client.workflow.getHandle(id, runId);

@@ -1,6 +1,7 @@
 import { DefaultLogger, Worker } from '@temporalio/worker';
 import { TASK_TYPES } from '../../src/domain/tasks/task-run.ts';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
+import { confirmed } from '../support/long-runs.ts';
 import { announcedSeed, createRandom, type Random } from '../support/random.ts';
 import { useRuns, type Runs } from '../support/runs.ts';
 
@@ -37,10 +38,10 @@ async function playAtRandom(runs: Runs, number: number, random: Random): Promise
   const id = await runs.submit({ taskType, rehearsal });
   for (let pauses = below(3); pauses > 0; pauses -= 1) {
     await wait(below(200));
-    await runs.control.pause(id, me);
+    await confirmed(() => runs.control.pause(id, me));
     await wait(below(200));
-    await runs.control.continue(id, me);
+    await confirmed(() => runs.control.continue(id, me));
   }
-  if (below(6) === 0) await runs.control.cancel(id, me);
+  if (below(6) === 0) await confirmed(() => runs.control.cancel(id, me));
   return id;
 }
