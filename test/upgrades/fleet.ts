@@ -14,6 +14,7 @@ import { eventually } from '../support/eventually.ts';
 import { send, type Answered, type Asked } from '../support/service.ts';
 import { freshDatabase, services } from '../support/services.ts';
 import { settingsOn } from '../support/settings.ts';
+import { steerRun } from '../support/steer-run.ts';
 
 const ROOTS = {
   api: 'src/api/server.ts',
@@ -154,11 +155,11 @@ export async function startFleet(
       return json.execution_id;
     },
     async pause(process, id) {
-      await fleet.send(process, 'POST', `/api/v1/tasks/${id}/pause`, { body: {} });
+      await steerRun(() => fleet.send(process, 'POST', `/api/v1/tasks/${id}/pause`, { body: {} }));
       await fleet.reaches(process, id, 'paused');
     },
     async continue(process, id) {
-      await fleet.send(process, 'POST', `/api/v1/tasks/${id}/continue`, { body: {} });
+      await steerRun(() => fleet.send(process, 'POST', `/api/v1/tasks/${id}/continue`, { body: {} }));
     },
     async createWebhook(process, url, fields = {}) {
       const body = { name: 'Issues', url, events: [{ event: 'issue.created' }], ...fields };
