@@ -10,8 +10,10 @@ import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useFleets, type Fleet, type Process } from './fleet.ts';
 import { archiveAll, restore, startArchived, takeBaseBackup, type Archived } from './physical-backup.ts';
+import { publishToRetry, theRetryIsMade } from './retried-delivery.ts';
 
 const STEPS = { steps: 3, step_ms: 300 };
+const ASKING = { ...STEPS, ask: { step: 2, question: 'Continue?' } };
 
 describe('a backup', function () {
   this.timeout(600_000);
@@ -70,7 +72,7 @@ describe('a backup', function () {
 
   it("that is older than Temporal's data is reconciled with it", async () => {
     const [ends, goesOn] = [await submitPaused(), await submitPaused()];
-    await publishToRetry();
+    await publishToRetry(fleet, api, receiver);
     const base = await takeBaseBackup(archived);
     const until = await nowOf();
 
@@ -101,11 +103,11 @@ describe('a backup', function () {
     await fleet.continue(api, goesOn);
     await fleet.reaches(api, goesOn, 'completed');
     receiver.answering(204);
-    await theRetryIsMade();
+    await theRetryIsMade(fleet);
   });
 
   it("restarts deliveries and cancels runs if Temporal's data is lost", async () => {
-    await publishToRetry();
+    await publishToRetry(fleet, api, receiver);
     const paused = await submitPaused();
     await temporal.kill();
     temporal = await startTemporal({ logFile: join(folder, 'new-temporal.log') });
@@ -115,9 +117,11 @@ describe('a backup', function () {
     const { retries, orphans } = await fleet.cli.json(['admin', 'after-restore']);
     assert.deepEqual([retries, orphans], [1, []]);
     await fleet.reaches(api, paused, 'cancelled', 120_000);
-    await theRetryIsMade();
+    await theRetryIsMade(fleet);
     const again = await fleet.send(api, 'POST', `/api/v1/tasks/${paused}/rerun`, { body: {} });
     assert.equal(again.status, 201, again.text);
+    await fleet.reaches(api, again.json.execution_id, 'paused');
+    await fleet.continue(api, again.json.execution_id);
     await fleet.reaches(api, again.json.execution_id, 'completed');
   });
 
@@ -133,42 +137,17 @@ describe('a backup', function () {
     await Promise.all(processes.map((one) => one.start()));
   }
 
-  /** Submits a run and pauses it. Nothing of it is in progress then, so it writes nothing more. */
+  /** Submits a run that asks a question, and waits until that is stored. It writes nothing more before the answer. */
   async function submitPaused(): Promise<string> {
-    const id = await fleet.submit(api, { metadata: { rehearsal: STEPS } });
-    await fleet.pause(api, id);
-    await eventually('its step in progress has ended', async () => {
-      const { steps } = await detailOf(id);
-      return steps.every(({ status }: { status: string }) => status !== 'running');
+    const id = await fleet.submit(api, { metadata: { rehearsal: ASKING } });
+    await eventually('its question is stored', async () => {
+      const { rows } = await inDatabase<{ state: string }>(`select state from task_runs where id = '${id}'`);
+      return rows[0]?.state === 'paused';
     });
     return id;
   }
 
   const detailOf = async (id: string) => (await fleet.send(api, 'GET', `/api/v1/tasks/${id}`)).json;
-
-  /** Publishes an event whose delivery fails and waits for its retry. */
-  async function publishToRetry(): Promise<void> {
-    receiver.answering(500);
-    await fleet.publish(api, 'retried');
-    await receiver.receives(1, 60_000);
-    await eventually('it waits for its retry', async () => (await delivery())?.status === 'retrying', 60_000);
-  }
-
-  /** Waits until the delivery has succeeded. On a slow machine its first retry has failed before, and the next is later. */
-  async function theRetryIsMade(): Promise<void> {
-    const untilDueMs = ((await delivery())?.next_attempt_at?.getTime() ?? 0) - Date.now();
-    const isMade = async () => (await delivery())?.status === 'succeeded';
-    await eventually('the retry is made', isMade, Math.max(0, untilDueMs) + 120_000);
-  }
-
-  /** Returns the only delivery; undefined before it is recorded. */
-  async function delivery() {
-    const { rows } = await inDatabase<{ status: string; next_attempt_at: Date | null }>(
-      'select status, next_attempt_at from deliveries',
-    );
-    assert.ok(rows.length < 2);
-    return rows[0];
-  }
 
   async function nowOf(): Promise<string> {
     const { rows } = await inDatabase<{ now: string }>('select clock_timestamp()::text as now');

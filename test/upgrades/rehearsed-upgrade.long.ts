@@ -11,12 +11,13 @@ import { freePort } from '../../dev/common/free-port.ts';
 import type * as bundles from '../../src/runtime/bundle.ts';
 import { useFleets, type Fleet, type Process } from './fleet.ts';
 import { ADDED_STEP_MS, makeNextVersion, type NextVersion } from './next-version.ts';
+import { publishToRetry, theRetryIsMade } from './retried-delivery.ts';
 
 /** A run that takes 12 s. */
 const UNDER_WAY = { steps: 4, step_ms: 3_000, progress_events: 2 };
 
 describe('an upgrade', function () {
-  this.timeout(240_000);
+  this.timeout(900_000);
   let next: NextVersion;
   before(() => (next = makeNextVersion()));
   after(() => next.remove());
@@ -128,25 +129,23 @@ describe('an upgrade', function () {
     fleet = await startFleet({ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'baton@example.com' });
     const first = await startAll('1');
     await fleet.use('1');
-    receiver.answering(500);
+    const second = await startAll('2');
     const webhookId = await fleet.createWebhook(first.api, receiver.url);
-    await fleet.publish(first.api, 'retried');
-    await receiver.receives(1);
     const escalated = await fleet.submit(first.api, {
       metadata: { rehearsal: { steps: 1, escalate: { step: 1, reason: 'A person must decide.' } } },
     });
     await fleet.reaches(first.api, escalated, 'escalated');
-    const notice = await eventually('the mail is being tried', () => workflowOf('notifyAdmins'), 60_000);
+    const notice = await eventually('the mail is being tried', () => workflowOf('notifyAdmins'));
     assert.equal(await eventually('it has a version', () => fleet.versionOf(notice)), '1');
 
-    const second = await startAll('2');
+    await publishToRetry(fleet, first.api, receiver);
     await fleet.use('2');
     await Promise.all(first.all.map((one) => one.stop()));
     receiver.answering(204);
     const mails = await startMailServer({ port });
     try {
-      await mails.receives(1, 120_000);
-      await receiver.receives(2, 120_000);
+      await mails.receives(1, 240_000);
+      await theRetryIsMade(fleet);
       assert.equal(await fleet.versionOf(notice), '2');
       const retries = await workflowOf('webhookDelivery');
       assert.equal(retries && (await fleet.versionOf(retries)), '2');
