@@ -11,10 +11,10 @@ import { eventually } from '../support/eventually.ts';
 import { useFleets, type Fleet, type Process } from './fleet.ts';
 
 const keyOf = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
-const PAUSED = { steps: 2, step_ms: 300 };
+const ASKING = { steps: 2, ask: { step: 2, question: 'Continue?' } };
 
 describe('a rotation', function () {
-  this.timeout(240_000);
+  this.timeout(600_000);
   const startFleet = useFleets();
   const receiver = useCallbackReceiver('each test');
   let fleet: Fleet;
@@ -33,10 +33,10 @@ describe('a rotation', function () {
       title: 'Paused',
       project_id: fleet.installation.project_id,
       callback_url: receiver.url,
-      metadata: { rehearsal: PAUSED },
+      metadata: { rehearsal: ASKING },
     };
     const { json } = await fleet.send(api, 'POST', '/api/v1/tasks', { body });
-    await fleet.pause(api, json.execution_id);
+    await fleet.reaches(api, json.execution_id, 'paused');
     return { id: json.execution_id, secret: json.callback_secret };
   }
 
