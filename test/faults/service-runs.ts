@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isTerminal, type TaskState } from '../../src/domain/tasks/task-states.ts';
 import type { Receiver } from '../support/receiver.ts';
-import { eventually, WAIT_TIMEOUT_MS } from '../support/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import type { Service } from '../support/service.ts';
 import type { Script } from './mixed-tasks.ts';
 
@@ -92,21 +92,20 @@ export async function untilEach(
   });
 }
 
-/** Resolves with the runs in progress once each of these has completed a step. @throws if all have ended */
+/** Resolves with the runs in progress that have completed a step, once there are any. */
 export async function untilInProgress(
   service: Service,
   taken: readonly SubmittedTask[],
 ): Promise<ListedRun[]> {
-  const runs = await untilEach(
-    service,
-    taken.map(({ id }) => id),
-    'all runs have completed a step',
-    (run) => run.progress.steps_completed > 0,
-    WAIT_TIMEOUT_MS,
-  );
-  const running = runs.filter((run) => run.state === 'executing');
-  assert.ok(running.length > 0, 'some runs are still running');
-  return running;
+  const wanted = new Set(taken.map(({ id }) => id));
+  return await eventually('a run in progress has completed a step', async () => {
+    await wait(POLL_INTERVAL_MS);
+    const runs = await allRuns(service, wanted);
+    const running = runs.filter(
+      (run) => wanted.has(run.execution_id) && run.state === 'executing' && run.progress.steps_completed > 0,
+    );
+    return running.length > 0 && running;
+  });
 }
 
 /** Resolves when all these runs have ended and their callbacks are settled. */
