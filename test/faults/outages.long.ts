@@ -43,10 +43,14 @@ describe('a service', function () {
     await refusesWithoutPostgres();
   });
 
-  /** Starts a run that is in progress for a few seconds. */
+  /** Starts a run that is in progress for a few seconds. Its workflow has begun. */
   async function begin() {
     const rehearsal = { ...SHORT.rehearsal, step_ms: 4_000 };
     const running = await submitOne(service, receiver, { ...SHORT, rehearsal });
+    await eventually('it is started', async () => {
+      const { json } = await service.send('GET', `/api/v1/tasks/${running.id}`);
+      return json.state !== 'initializing';
+    });
     await isReady(service);
     return running;
   }
@@ -101,11 +105,13 @@ describe('a service', function () {
     return rows.map(({ id }) => id).toSorted();
   }
 
-  /** Waits until the readiness reports a failure, and returns it. Its answer may be a second old. */
+  /** Waits until the readiness reports only this failure, and returns it. Its answer may be a second old. */
   function reports(failing: 'postgres' | 'temporal'): Promise<Answered> {
-    return eventually(`${failing} is reported as failing`, async () => {
+    const other = failing === 'postgres' ? 'temporal' : 'postgres';
+    return eventually(`${failing} alone is reported as failing`, async () => {
       const answered = await service.send('GET', '/health/ready');
-      return answered.json.checks[failing].status === 'failing' && answered;
+      const { checks } = answered.json;
+      return checks[failing].status === 'failing' && checks[other].status === 'ok' && answered;
     });
   }
 
