@@ -177,7 +177,7 @@ async function ensureDatabase(url: string): Promise<void> {
 
 /** Runs `work` with a connection to the database at `url`, and closes it in any case. */
 export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 30_000 });
   client.on('error', () => {}); // the next query reports it
   try {
     await client.connect();
