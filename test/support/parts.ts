@@ -2,13 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { startPostgres, type RunningPostgres } from '../../dev/services/postgres.ts';
 import { startTemporal, type RunningTemporal } from '../../dev/services/temporal.ts';
+import { eventually } from './eventually.ts';
 
 type Running = { pid: number; ended: Promise<unknown>; stop(): Promise<unknown> };
 
 /** A process of the service, which can be killed and started again. */
 export type Part = {
   pid(): number;
-  /** Sends SIGKILL to it and its children. Resolves when the process has exited. */
+  /** Sends SIGKILL to it and its children. Resolves when all have exited. */
   kill(): Promise<void>;
   /** Sends SIGSTOP to it and its children. Their connections and files stay open. */
   freeze(): void;
@@ -47,8 +48,10 @@ export function createPart<T extends Running>(
     },
     async kill() {
       const { pid, ended } = running();
-      for (const child of [pid, ...childrenOf(pid)]) signal(child, 'SIGKILL');
+      const children = childrenOf(pid);
+      for (const child of [pid, ...children]) signal(child, 'SIGKILL');
       await ended;
+      await eventually('its children are gone', () => children.every(isGone));
       isRunning = false;
     },
     freeze() {
@@ -75,6 +78,12 @@ export function childrenOf(pid: number): number[] {
     .split('\n')
     .map(Number)
     .filter((child) => child > 0);
+}
+
+/** Returns whether a process has ended. A zombie holds nothing any more. */
+function isGone(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout.trim() === '' || stdout.trim().startsWith('Z');
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {
