@@ -57,6 +57,20 @@ async def states(stream):
     return found, positions
 
 
+async def with_first(opened, stream):
+    """A stream whose first response was taken before."""
+    yield opened
+    async for response in stream:
+        yield response
+
+
+async def reaching(client, task_id, state):
+    """The task once it is in the state."""
+    while state_of(task := await client.get_task(GetTaskRequest(id=task_id))) != state:
+        await asyncio.sleep(0.2)
+    return task
+
+
 async def error_of(awaitable):
     try:
         await awaitable
@@ -100,17 +114,19 @@ async def main(base, binding):
         streamed, positions = await states(streaming.send_message(request("Streamed", {"steps": 2})))
 
         asking = await first(polling.send_message(request("Asks", {"steps": 1, "ask": {"step": 1, "question": "Why?"}})))
-        while state_of(task := await polling.get_task(GetTaskRequest(id=asking.id))) != "TASK_STATE_INPUT_REQUIRED":
-            await asyncio.sleep(0.2)
+        task = await reaching(polling, asking.id, "TASK_STATE_INPUT_REQUIRED")
         question = task.status.message.parts[0].text
-        following = asyncio.ensure_future(states(streaming.subscribe(SubscribeToTaskRequest(id=asking.id))))
+        subscribed = streaming.subscribe(SubscribeToTaskRequest(id=asking.id))
+        following = asyncio.ensure_future(states(with_first(await anext(subscribed), subscribed)))
         await first(polling.send_message(request("Because", None, task_id=asking.id)))
         followed, _ = await following
         ended = await polling.get_task(GetTaskRequest(id=asking.id))
 
         working = await first(polling.send_message(request("Works", {"steps": 1, "step_ms": 60_000})))
         pushes = await push_configs(polling, working.id)
-        cancelled = await polling.cancel_task(CancelTaskRequest(id=working.id))
+        await polling.cancel_task(CancelTaskRequest(id=working.id))
+        # The response shows the new state only if it is recorded in time.
+        cancelled = await reaching(polling, working.id, "TASK_STATE_CANCELED")
         listed = await polling.list_tasks(ListTasksRequest(page_size=2))
         print(
             json.dumps(
