@@ -143,13 +143,12 @@ export function describeTraces(payloads: 'unencrypted' | 'encrypted', serviceNam
         [caller.spanId, 'SERVER', nameOf('baton-api'), 201],
       );
       assert.equal(root?.attributes['baton.request_id'], answer.headers.get('x-request-id'));
-      const step = spans.find(({ name }) => name === 'activity rehearse');
-      assert.deepEqual(
-        [step?.of, step?.attributes['baton.execution_id']],
-        [nameOf('baton-task-worker'), id],
-        spans.map(({ name }) => name).join(', '),
+      const step = await eventually(
+        'the span of the step',
+        () => spansIn(caller.traceId).find(({ name }) => name === 'activity rehearse') ?? null,
       );
-      assert.ok(step && upwards(spans, step).includes('workflow taskRun'));
+      assert.deepEqual([step.of, step.attributes['baton.execution_id']], [nameOf('baton-task-worker'), id]);
+      assert.ok(upwards(spansIn(caller.traceId), step).includes('workflow taskRun'));
       const expected = createHmac('sha256', secret ?? '')
         .update(request.body)
         .digest('hex');
@@ -215,10 +214,13 @@ export function describeTraces(payloads: 'unencrypted' | 'encrypted', serviceNam
         [retrying.traceId],
         'the retry is linked to the request that caused it',
       );
-      const shown = await service.send('GET', `/api/v1/deliveries/${delivery}`);
-      const { attempts } = (await shown.json()) as {
-        attempts: { request: { headers: Record<string, string> } }[];
-      };
+      const attempts = await eventually('both attempts are recorded', async () => {
+        const shown = await service.send('GET', `/api/v1/deliveries/${delivery}`);
+        const { attempts: recorded } = (await shown.json()) as {
+          attempts: { request: { headers: Record<string, string> } }[];
+        };
+        return recorded.length === 2 && recorded;
+      });
       assert.deepEqual(
         attempts.map(({ request: { headers } }) => headers['traceparent']).toSorted(),
         [request, again].map(({ headers }) => headers['traceparent']).toSorted(),
