@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { withClient } from '../../dev/services/postgres.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Service, startService } from '../support/service.ts';
+import { steerRun } from '../support/steer-run.ts';
 import { type Cli, cliWith } from './cli-process.ts';
 import { eventsIn, assertWhole } from './watched.ts';
 
@@ -23,8 +24,8 @@ describe('baton task watch, while the API is killed,', function () {
     const rehearsal = { steps: 8, step_ms: 1_500, progress_events: 4, ask };
     const { execution_id: id } = (await service.submit({ metadata: { rehearsal } })).json;
     const stateIs = (state: string) =>
-      eventually(`the run is ${state}`, () =>
-        withClient(service.databaseUrl, async (client) => {
+      withClient(service.databaseUrl, (client) =>
+        eventually(`the run is ${state}`, async () => {
           const { rows } = await client.query('select state from task_runs where id = $1', [id]);
           return rows[0]?.state === state;
         }),
@@ -37,7 +38,7 @@ describe('baton task watch, while the API is killed,', function () {
     await service.api.start();
     await watching.says(/"to":"paused"/);
 
-    await service.send('POST', `/api/v1/tasks/${id}/continue`);
+    await steerRun(() => service.send('POST', `/api/v1/tasks/${id}/continue`));
     await watching.says(/"type":"step.started".*"name":"step-6"/);
     await service.api.kill();
     await stateIs('completed');
