@@ -216,7 +216,7 @@ describe('the Python client', function () {
         assert.deepEqual(
           [reported['answered'], reported['ended'], reported['read'], reported['resumed']],
           [
-            'executing',
+            [true, true],
             ['completed', 'completed', true, 1],
             ['# Größe', true, []],
             [json.data.length - 1, json.data.length],

@@ -79,7 +79,9 @@ async def run(baton: AsyncBaton) -> None:
             ask(cut=data["to"])
             if "question" in data:
                 answered = await baton.tasks.continue_(id, reason="This", question=data["question"].get("id"))
-                report(answered=answered["state"])
+                # The response shows the new state only if it is recorded in time.
+                task = await baton.tasks.wait_for(id, until=lambda task: task["state"] != "paused")
+                report(answered=[answered["execution_id"] == id, task["state"] in ("executing", "completed")])
     report(events=events, transports=transports)
 
     task = await baton.tasks.wait_for(id, until="settled")
@@ -107,13 +109,16 @@ async def control(baton: AsyncBaton) -> None:
             async for _ in followed:
                 break
         ask(stopped="following")
-    states = [
-        (await baton.tasks.pause(id, reason="lunch"))["state"],
-        (await baton.tasks.continue_(id))["state"],
-        (await baton.tasks.cancel(id, reason="enough"))["state"],
-    ]
+    # The response to an action shows the new state only if it is recorded in time.
+    await baton.tasks.pause(id, reason="lunch")
+    states = [(await baton.tasks.wait_for(id, until="paused"))["state"]]
+    await baton.tasks.continue_(id)
+    states.append((await baton.tasks.wait_for(id, until="executing"))["state"])
+    await baton.tasks.cancel(id, reason="enough")
+    states.append((await baton.tasks.wait_for(id))["state"])
     again = await baton.tasks.rerun(id)
     await baton.tasks.cancel(again["execution_id"])
+    await baton.tasks.wait_for(again["execution_id"])
     await baton.tasks.erase(id)
     refused: list[object] = []
     for call in (
