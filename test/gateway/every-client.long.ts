@@ -13,6 +13,7 @@ import { SHARED_RINGS } from '../support/rings.ts';
 import { announcedSeed, createRandom, type Random } from '../support/random.ts';
 import { type Receiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
+import { steerRun } from '../support/steer-run.ts';
 import { startViewer, type Viewer } from '../support/viewer.ts';
 
 const RUNS = 50;
@@ -21,7 +22,7 @@ const AT_ONCE = 6;
 const BREAKS = { max: 3, probability: 0.1 };
 
 describe('every kind of client', function () {
-  this.timeout(240_000);
+  this.timeout(600_000);
   let world: World;
   let receiver: Receiver;
   let urls: string[];
@@ -101,11 +102,12 @@ describe('every kind of client', function () {
 
   /** Pauses and continues some runs, and cancels others. */
   async function disturb(executionId: string, random: Random): Promise<void> {
-    const steer = (action: string) => world.send('POST', `/api/v1/tasks/${executionId}/${action}`);
+    const steer = (action: string) =>
+      steerRun(() => world.send('POST', `/api/v1/tasks/${executionId}/${action}`), { mayHaveEnded: true });
     const chance = random.next();
     if (chance > 0.4) return;
     await wait(random.whole(100, 1_200));
-    if (chance < 0.1) return void (await steer('cancel'));
+    if (chance < 0.1) return await steer('cancel');
     await steer('pause');
     await wait(random.whole(50, 300));
     await steer('continue');
@@ -113,17 +115,13 @@ describe('every kind of client', function () {
 
   /** Waits for the last event of a run. Returns all its events. */
   async function wholeFeed(executionId: string): Promise<FeedEvent[]> {
-    return await eventually(
-      `${executionId} has ended`,
-      async () => {
-        const { json } = await world.send('GET', `/api/v1/tasks/${executionId}`);
-        if (!isTerminal(json.state) || json.callback.status === 'pending') return null;
-        const { data, last_seq } = (await world.send('GET', `/api/v1/tasks/${executionId}/events`)).json;
-        assert.equal(data.length, last_seq);
-        return data;
-      },
-      60_000,
-    );
+    return await eventually(`${executionId} has ended`, async () => {
+      const { json } = await world.send('GET', `/api/v1/tasks/${executionId}`);
+      if (!isTerminal(json.state) || json.callback.status === 'pending') return null;
+      const { data, last_seq } = (await world.send('GET', `/api/v1/tasks/${executionId}/events`)).json;
+      assert.equal(data.length, last_seq);
+      return data;
+    });
   }
 });
 
