@@ -26,11 +26,10 @@ describe('a delivery worker that is killed while a receiver hangs', function () 
     await publishTogether(service, prefix, EVENTS);
     await Promise.all([hanging.receives(AT_ONCE), good.receives(EVENTS)]);
     await untilWaitedForBy(deliveryWorker.pid(), prefix);
-    await secondDeliveryWorker.start();
-
     await deliveryWorker.kill();
     const killedAt = Date.now();
     hanging.answering(204);
+    await secondDeliveryWorker.start();
     await hanging.receives(AT_ONCE + 1, TIMEOUT_MS);
     const firstAt = Date.now();
     await hanging.receives(AT_ONCE + EVENTS, TIMEOUT_MS);
