@@ -22,6 +22,8 @@ export type Logged = {
   attempts_count: number;
   generation: number;
   next_attempt_at: string | null;
+  /** When the last attempt was complete, unless something else has changed the delivery since. */
+  updated_at: string;
   /** Null if the event is not stored. */
   body: string | null;
   attempts: { number: number; trigger: string; response_status: number | null }[];
@@ -83,7 +85,7 @@ export async function logOf(service: Service, endpoints: readonly Endpoint[]): P
   const { rows } = await withClient(service.databaseUrl, (client) =>
     client.query<Logged>(
       `select d.id, d.webhook_id, d.event_id, d.status, d.failure, d.attempts_count, d.generation,
-         d.next_attempt_at::text, e.body, coalesce(a.attempts, '[]') as attempts
+         d.next_attempt_at::text, d.updated_at::text, e.body, coalesce(a.attempts, '[]') as attempts
        from deliveries d
        left join events e on e.seq = d.event_seq
        left join lateral (
