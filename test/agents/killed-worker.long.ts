@@ -20,7 +20,7 @@ describe('a kill -9 of the worker during model call 7 of 12', function () {
     server = await startModelServer(() => ({ text: 'Done.' }));
     folder = mkdtempSync(join(tmpdir(), 'baton-agents-'));
     const agentsFile = join(folder, 'agents.yml');
-    writeFileSync(agentsFile, teamText());
+    writeFileSync(agentsFile, teamText().replaceAll(/(run|step)_time_limit: \d+ \w+/g, '$1_time_limit: 1 h'));
     service = await startService({ AGENTS_FILE: agentsFile, ...modelSettings(server) });
   });
   after(async () => {
