@@ -47,14 +47,14 @@ export async function responsesAbout(service: Service, ids: readonly string[]): 
     '/api/v1/openapi.json',
     ...ids.flatMap((id) => ['', '/events', '/callbacks'].map((rest) => `/api/v1/tasks/${id}${rest}`)),
   ];
-  return await Promise.all(
-    paths.map(async (path) => {
-      const { status, headers, text } = await service.send('GET', path);
-      if (status !== 200) throw new Error(`${path} answered ${status}`);
-      const content = Buffer.from(`${JSON.stringify([...headers])}\n${text}`);
-      return { name: `answer of ${path}`, content };
-    }),
-  );
+  const places: Place[] = [];
+  for (const path of paths) {
+    const { status, headers, text } = await service.send('GET', path);
+    if (status !== 200) throw new Error(`${path} answered ${status}`);
+    const content = Buffer.from(`${JSON.stringify([...headers])}\n${text}`);
+    places.push({ name: `answer of ${path}`, content });
+  }
+  return places;
 }
 
 /** Returns every table of a database as text. */
@@ -77,5 +77,18 @@ function filesBelow(folder: string): Place[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .map((path) => ({ name: `file ${path}`, content: readFileSync(path) }));
+    .flatMap((path) => {
+      const content = contentIfThere(path);
+      return content === null ? [] : [{ name: `file ${path}`, content }];
+    });
+}
+
+/** Returns the content of a file; null if the running service has removed it since it was listed. */
+function contentIfThere(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
 }
