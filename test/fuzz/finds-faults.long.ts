@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { startWorld, type World } from '../support/world.ts';
 import { fuzz, type Fuzzing } from './schemathesis.ts';
 
-type Whole = { status: number; type: string; body: string };
+type Whole = { status: number; type: string; body: string; headers?: Record<string, string> };
 /** A modification of a response; `credential` replaces the credential of the caller. */
 type Fault = {
   what: string;
@@ -13,8 +13,17 @@ type Fault = {
   modify(response: Whole): Whole;
 };
 
+/** The response while a dependency is late. */
+const LATE: Whole = {
+  status: 503,
+  type: 'application/problem+json',
+  body: JSON.stringify({ status: 503, code: 'unavailable' }),
+  headers: { 'Retry-After': '0', 'X-Request-Id': 'late' },
+};
+
 const FAULTS: readonly Fault[] = [
   { what: 'a 500', reported: /Server error/, modify: (response) => ({ ...response, status: 500 }) },
+  { what: 'a 503 that does not pass', reported: /Server error/, modify: () => LATE },
   {
     what: 'an undocumented status',
     reported: /Undocumented status code/,
@@ -77,6 +86,19 @@ describe('the fuzzer', function () {
     assert.ok(passed, output);
   });
 
+  it('repeats requests while a dependency is late', async () => {
+    let requests = 0;
+    const modify = (response: Whole) => (requests++ % 2 === 0 ? LATE : response);
+    const { server, url } = await startFaultyProxy(world, { modify });
+    try {
+      const { passed, output, repeated } = await ask(url, { phases: ['fuzzing'] });
+      assert.ok(passed, output);
+      assert.ok(repeated.length > 0 && repeated.every((id) => id === 'late'));
+    } finally {
+      server.close();
+    }
+  });
+
   for (const fault of FAULTS) {
     it(`finds ${fault.what}`, async () => {
       const { server, url } = await startFaultyProxy(world, fault);
@@ -92,7 +114,10 @@ describe('the fuzzer', function () {
 });
 
 /** Starts a proxy to the service that modifies successful responses about projects. */
-async function startFaultyProxy(world: World, fault: Fault): Promise<{ server: Server; url: string }> {
+async function startFaultyProxy(
+  world: World,
+  fault: Pick<Fault, 'modify' | 'credential'>,
+): Promise<{ server: Server; url: string }> {
   const server = createServer((request, response) => {
     const { 'x-api-key': given } = request.headers;
     const key = fault.credential === 'always the key' ? world.installation.api_key : given;
@@ -102,8 +127,8 @@ async function startFaultyProxy(world: World, fault: Fault): Promise<{ server: S
         const type = received.headers.get('content-type') ?? 'text/plain';
         const whole = { status: received.status, type, body: await received.text() };
         const isTouched = request.url?.startsWith('/api/v1/projects') && whole.status === 200;
-        const { status, type: contentType, body } = isTouched ? fault.modify(whole) : whole;
-        response.writeHead(status, { 'Content-Type': contentType }).end(body);
+        const sent: Whole = isTouched ? fault.modify(whole) : whole;
+        response.writeHead(sent.status, { 'Content-Type': sent.type, ...sent.headers }).end(sent.body);
       })
       // TRACE cannot be forwarded.
       .catch(() => response.writeHead(405).end());

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pythonTool } from '../../dev/services/python-tools.ts';
@@ -28,8 +28,8 @@ export type Fuzzing = {
   sendTo: string;
 };
 
-/** The result, and the output of the tool. */
-export type Found = { passed: boolean; output: string };
+/** The result, and the output of the tool. `repeated`: the ids of requests that were repeated after a 503 `unavailable`. */
+export type Found = { passed: boolean; output: string; repeated: readonly string[] };
 
 /** The checks of every response. */
 const CHECKS = [
@@ -55,12 +55,15 @@ export async function fuzz(fuzzing: Fuzzing): Promise<Found> {
   const folder = mkdtempSync(join(tmpdir(), 'baton-fuzz-'));
   const settings = join(folder, 'schemathesis.toml');
   writeFileSync(settings, settingsOf(fuzzing));
+  const repeated = join(folder, 'repeated.txt');
+  writeFileSync(repeated, '');
   try {
-    return await run(program, ['--config-file', settings, 'run', ...argumentsOf(fuzzing)], {
+    const result = await run(program, ['--config-file', settings, 'run', ...argumentsOf(fuzzing)], {
       cwd: folder,
       minutes: fuzzing.minutes,
-      environment: { BATON_FUZZ_SEND_TO: fuzzing.sendTo },
+      environment: { BATON_FUZZ_SEND_TO: fuzzing.sendTo, BATON_FUZZ_REPEATED: repeated },
     });
+    return { ...result, repeated: readFileSync(repeated, 'utf8').split('\n').filter(Boolean) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -127,7 +130,7 @@ function run(
   program: string,
   args: string[],
   { cwd, minutes, environment }: { cwd: string; minutes: number; environment: Record<string, string> },
-): Promise<Found> {
+): Promise<Omit<Found, 'repeated'>> {
   const options = {
     cwd,
     env: { ...process.env, ...environment },
