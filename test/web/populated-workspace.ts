@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { PASSWORD, startWorld, type Sent, type World } from '../support/world.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { steerRun } from '../support/steer-run.ts';
 import { eventually } from '../support/eventually.ts';
 import { withHistory } from './webhook-history.ts';
 
@@ -120,12 +121,11 @@ async function startRuns(
     ),
   };
   await world.reaches(runs.cancelled, 'executing');
-  await world.send('POST', `/api/v1/tasks/${runs.cancelled}/cancel`, {
-    body: { reason: 'not this quarter' },
-  });
+  const cancel = { body: { reason: 'not this quarter' } };
+  await steerRun(() => world.send('POST', `/api/v1/tasks/${runs.cancelled}/cancel`, cancel));
   await world.reaches(runs.paused, 'executing');
   const pause = { ...owner, body: { reason: 'the shop is being deployed' } };
-  await world.send('POST', `/api/v1/tasks/${runs.paused}/pause`, pause);
+  await steerRun(() => world.send('POST', `/api/v1/tasks/${runs.paused}/pause`, pause));
   const states = ['completed', 'failed', 'escalated', 'cancelled', 'paused'] as const;
   await Promise.all([
     ...states.map((state) => world.reaches(runs[state], state)),
