@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { eventually } from '../support/eventually.ts';
 import { npmStart, pressCtrlC, processesOf, useCheckout } from './launched.ts';
 
 describe('npm start', function () {
@@ -48,7 +49,8 @@ describe('npm start', function () {
     for (const name of ['task_worker', 'api', 'temporal', 'postgres']) {
       assert.notEqual(after.pids[name], before.pids[name], name);
     }
-    assert.equal((await fetch(`${after.base_url}/health/ready`)).status, 200);
+    const isReady = async () => (await fetch(`${after.base_url}/health/ready`)).status === 200;
+    await eventually('the API is ready', isReady);
     process.kill(Number(after.pids['launcher']), 'SIGKILL');
     await launched.ended;
     const next = npmStart(checkout.folder, { PORT: '0' });
