@@ -167,8 +167,8 @@ describe('the container image', function () {
   it('starts each process by its name', async () => {
     for (const name of PROCESSES) await start(name);
     for (const name of ['api', 'gateway'] as const) {
-      const ready = await fetch(`${urlOf(name)}/health/ready`);
-      assert.equal(ready.status, 200, await ready.text());
+      const isReady = async () => (await fetch(`${urlOf(name)}/health/ready`)).status === 200;
+      await eventually(`${name} is ready`, isReady);
     }
   });
 
