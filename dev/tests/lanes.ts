@@ -30,7 +30,8 @@ const LANES_AT_MOST = 4;
 /** How much of the output a summary repeats if the process of a lane ended badly. */
 const LAST_LINES = 8;
 /** A file that replaces the timers or the clock of its process. Services in the same process need the real ones. */
-const REPLACES_CLOCK = /\bmock\.(timers\.enable\(|method\((globalThis|performance|Date),)|\bDate\.now = /;
+const REPLACES_CLOCK =
+  /\bmock\.(timers\.enable\(|method\((globalThis|performance|Date),)|\bDate\.now = |\bholdTimers\(/;
 const INTERRUPTED = 130;
 
 export type LaneOptions = {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
-import { mock } from 'node:test';
 import { pino } from 'pino';
 import { dispatchWorkflowId } from '../../src/temporal/delivery-messages.ts';
 import { taskQueues } from '../../src/temporal/task-messages.ts';
@@ -11,7 +10,7 @@ import { startTaskWorker } from '../../workers/task-worker.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
 import { useOwnDeliveries } from '../support/deliveries.ts';
 import { eventually } from '../support/eventually.ts';
-import { heldTimers } from '../support/held-timers.ts';
+import { holdTimers } from '../support/held-timers.ts';
 import { inTransaction, isWaitingForLock } from '../support/locked.ts';
 
 const silent = pino({ level: 'silent' });
@@ -61,15 +60,11 @@ describe('an event that its own process dispatches', () => {
   it('arrives without a delivery worker, and needs no task queue', async () => {
     const webhookId = await world.webhook({ url: receiver.url });
     // The short activity ends with its attempts, however long they take.
-    const timers = heldTimers(BRIEF_MS);
-    const held = mock.method(globalThis, 'setTimeout', timers.setTimeout);
-    const dispatched = async () => {
-      const workflowId = await publish();
-      await receiver.receives(1);
-      await world.client.workflow.getHandle(workflowId).result();
-      return await historyOf(workflowId);
-    };
-    const events = await dispatched().finally(() => held.mock.restore());
+    using _timers = holdTimers(BRIEF_MS);
+    const workflowId = await publish();
+    await receiver.receives(1);
+    await world.client.workflow.getHandle(workflowId).result();
+    const events = await historyOf(workflowId);
     const started = events[0]?.workflowExecutionStartedEventAttributes;
     assert.equal(started?.taskQueue?.name, queues().runs);
     assert.equal(started?.eagerExecutionAccepted, true);

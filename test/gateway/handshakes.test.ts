@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { mock } from 'node:test';
 import { CHANNEL_CODES } from '../../src/domain/channel/channel.ts';
 import { eventually } from '../support/eventually.ts';
-import { heldTimers } from '../support/held-timers.ts';
+import { holdTimers } from '../support/held-timers.ts';
 import { type NotUpgraded, openPlain } from '../support/plain-channel.ts';
 import { useOwnWorld } from '../support/world.ts';
 import { startOwnChannel } from './own-channel.ts';
@@ -136,12 +135,8 @@ describe('connections to the channel that have not authenticated', () => {
 
   it('are closed after a time, whether they poll or not', async () => {
     const own = await startOwnChannel(world, { handshakeMs: HANDSHAKE_MS });
-    const timers = heldTimers(HANDSHAKE_MS);
-    const mocked = [
-      mock.method(globalThis, 'setTimeout', timers.setTimeout),
-      mock.method(globalThis, 'clearTimeout', timers.clearTimeout),
-    ];
     try {
+      using timers = holdTimers(HANDSHAKE_MS);
       const begun = [];
       for (let count = 0; count < PER_ADDRESS; count += 1) begun.push(await begin('', '', own.url));
       assert.equal((await begin('', '', own.url)).status, 429);
@@ -157,7 +152,6 @@ describe('connections to the channel that have not authenticated', () => {
       for (const { sid } of begun)
         await eventually('it is closed', async () => (await post(sid, NOOP, own.url)).status === 400);
     } finally {
-      for (const one of mocked) one.mock.restore();
       await own.close();
     }
   });

@@ -14,7 +14,7 @@ import type { RunFeeds } from '../../src/gateway/run-feeds.ts';
 import { createRunRooms } from '../../src/gateway/run-rooms.ts';
 import { createWebhookRooms } from '../../src/gateway/webhook-rooms.ts';
 import { eventually } from '../support/eventually.ts';
-import { heldTimers } from '../support/held-timers.ts';
+import { holdTimers } from '../support/held-timers.ts';
 import { useInstallation } from '../support/installation.ts';
 import { quietRun, writeEvents } from './quiet-runs.ts';
 
@@ -229,11 +229,7 @@ describe('the rooms of a gateway', () => {
 
     it('are left by a client that was admitted but does not follow', async () => {
       const { rooms, subscribed } = setUp();
-      const timers = heldTimers(30_000);
-      const mocked = [
-        mock.method(globalThis, 'setTimeout', timers.setTimeout),
-        mock.method(globalThis, 'clearTimeout', timers.clearTimeout),
-      ];
+      using timers = holdTimers(30_000);
       try {
         const id = await insertWebhook();
         await rooms.open(holder(), id, null);
@@ -245,7 +241,6 @@ describe('the rooms of a gateway', () => {
         assert.deepEqual([rooms.count(), subscribed.size], [0, 0]);
       } finally {
         rooms.close();
-        for (const one of mocked) one.mock.restore();
       }
     });
 

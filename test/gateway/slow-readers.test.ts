@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { mock } from 'node:test';
 import type { WebSocket } from 'ws';
 import { useWorld } from '../support/world.ts';
 import { connectSocketIo } from '../support/channel-clients.ts';
 import { openPlain, type PlainChannel } from '../support/plain-channel.ts';
 import { eventually, WAIT_TIMEOUT_MS } from '../support/eventually.ts';
-import { heldTimers } from '../support/held-timers.ts';
+import { type HeldTimers, holdTimers } from '../support/held-timers.ts';
 import { startOwnChannel } from './own-channel.ts';
 import { feedOf, quietRun, writeEvents } from './quiet-runs.ts';
 
@@ -24,15 +23,14 @@ describe('a viewer that does not read', () => {
   const newRun = () => quietRun(world.database, world.installation);
 
   describe('until the stall timeout', () => {
-    const timers = heldTimers(STALL_MS);
+    let timers: HeldTimers;
     let channel: Awaited<ReturnType<typeof startOwnChannel>>;
     before(async () => {
-      mock.method(globalThis, 'setTimeout', timers.setTimeout);
-      mock.method(globalThis, 'clearTimeout', timers.clearTimeout);
+      timers = holdTimers(STALL_MS);
       channel = await startOwnChannel(world, { stallMs: STALL_MS, closeTimeoutMs: CLOSE_MS });
     });
     after(async () => {
-      mock.restoreAll();
+      timers[Symbol.dispose]();
       await channel.close();
     });
     /** Ends the time that a viewer has, once it is the only one that does not receive. */

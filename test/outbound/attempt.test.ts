@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { mock } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { OutboundClient } from '../../src/outbound/attempt.ts';
 import type { AttemptRecord } from '../../src/outbound/attempt-record.ts';
 import { assertWithin } from '../api/problems.ts';
 import { useReceiver } from '../support/callback-receiver.ts';
-import { heldTimers } from '../support/held-timers.ts';
+import { holdTimers } from '../support/held-timers.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { type RawServer, respondingWith, startRawServer } from './raw-server.ts';
 import { post, senders } from './sending.ts';
@@ -30,20 +29,12 @@ describe('an outgoing attempt', () => {
 
   /** Makes an attempt whose only time limit is over once the receiver has got `count` requests. */
   async function postUntil(count: number, by: OutboundClient, timeoutMs: number): Promise<AttemptRecord> {
-    const timers = heldTimers(timeoutMs);
-    const mocked = [
-      mock.method(globalThis, 'setTimeout', timers.setTimeout),
-      mock.method(globalThis, 'clearTimeout', timers.clearTimeout),
-    ];
-    try {
-      const attempting = post(by, receiver.url, { timeoutMs });
-      await receiver.receives(count);
-      assert.equal(timers.count(), 1);
-      timers.fire();
-      return await attempting;
-    } finally {
-      for (const one of mocked) one.mock.restore();
-    }
+    using timers = holdTimers(timeoutMs);
+    const attempting = post(by, receiver.url, { timeoutMs });
+    await receiver.receives(count);
+    assert.equal(timers.count(), 1);
+    timers.fire();
+    return await attempting;
   }
 
   describe('sends', () => {

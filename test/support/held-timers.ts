@@ -1,8 +1,18 @@
+import { mock } from 'node:test';
+
+/** Timers of one duration that end on the test's command. Dispose of them to have the real ones again. */
+export type HeldTimers = Disposable & {
+  /** Returns how many timers are held. */
+  count(): number;
+  /** Ends the held timers, as if their time was over. */
+  fire(): void;
+};
+
 /**
- * Timers that hold back those of exactly `ms` milliseconds until `fire` is called; others keep the real clock, which services
- * in the same process need. A test replaces the timers of `globalThis` with them.
+ * Holds back the timers of exactly `ms` milliseconds in this process; others keep the real clock, which services in the same
+ * process need.
  */
-export function heldTimers(ms: number) {
+export function holdTimers(ms: number): HeldTimers {
   const held = new Map<unknown, () => void>();
   const real = { setTimeout, clearTimeout };
   const set = (work: () => void, wantedMs?: number) => {
@@ -15,16 +25,19 @@ export function heldTimers(ms: number) {
     held.delete(timer);
     real.clearTimeout(timer);
   };
+  const mocked = [
+    mock.method(globalThis, 'setTimeout', set as typeof setTimeout),
+    mock.method(globalThis, 'clearTimeout', clear as typeof clearTimeout),
+  ];
   return {
-    setTimeout: set as typeof setTimeout,
-    clearTimeout: clear as typeof clearTimeout,
-    /** Returns how many timers are held. */
     count: () => held.size,
-    /** Ends the held timers, as if their time was over. */
-    fire(): void {
+    fire() {
       const due = [...held.values()];
       held.clear();
       for (const work of due) work();
+    },
+    [Symbol.dispose]() {
+      for (const one of mocked) one.mock.restore();
     },
   };
 }

@@ -10,7 +10,7 @@ import { useCallbackReceiver } from '../support/callback-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { useFleets, type Fleet, type Process } from './fleet.ts';
 import { archiveAll, restore, startArchived, takeBaseBackup, type Archived } from './physical-backup.ts';
-import { publishToRetry, theRetryIsMade } from './retried-delivery.ts';
+import { publishToRetry, untilRetryIsMade } from './retried-delivery.ts';
 
 const STEPS = { steps: 3, step_ms: 300 };
 const ASKING = { ...STEPS, ask: { step: 2, question: 'Continue?' } };
@@ -103,7 +103,7 @@ describe('a backup', function () {
     await fleet.continue(api, goesOn);
     await fleet.reaches(api, goesOn, 'completed');
     receiver.answering(204);
-    await theRetryIsMade(fleet);
+    await untilRetryIsMade(fleet);
   });
 
   it("restarts deliveries and cancels runs if Temporal's data is lost", async () => {
@@ -117,7 +117,7 @@ describe('a backup', function () {
     const { retries, orphans } = await fleet.cli.json(['admin', 'after-restore']);
     assert.deepEqual([retries, orphans], [1, []]);
     await fleet.reaches(api, paused, 'cancelled', 120_000);
-    await theRetryIsMade(fleet);
+    await untilRetryIsMade(fleet);
     const again = await fleet.send(api, 'POST', `/api/v1/tasks/${paused}/rerun`, { body: {} });
     assert.equal(again.status, 201, again.text);
     await fleet.reaches(api, again.json.execution_id, 'paused');

@@ -11,7 +11,7 @@ import { freePort } from '../../dev/common/free-port.ts';
 import type * as bundles from '../../src/runtime/bundle.ts';
 import { useFleets, type Fleet, type Process } from './fleet.ts';
 import { ADDED_STEP_MS, makeNextVersion, type NextVersion } from './next-version.ts';
-import { publishToRetry, theRetryIsMade } from './retried-delivery.ts';
+import { publishToRetry, untilRetryIsMade } from './retried-delivery.ts';
 
 /** A run that takes 12 s. */
 const UNDER_WAY = { steps: 4, step_ms: 3_000, progress_events: 2 };
@@ -145,7 +145,7 @@ describe('an upgrade', function () {
     const mails = await startMailServer({ port });
     try {
       await mails.receives(1, 240_000);
-      await theRetryIsMade(fleet);
+      await untilRetryIsMade(fleet);
       assert.equal(await fleet.versionOf(notice), '2');
       const retries = await workflowOf('webhookDelivery');
       assert.equal(retries && (await fleet.versionOf(retries)), '2');

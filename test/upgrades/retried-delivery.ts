@@ -14,7 +14,7 @@ export async function publishToRetry(fleet: Fleet, api: Process, receiver: Recei
 }
 
 /** Waits until the delivery has succeeded. On a slow machine its first retry has failed before, and the next is later. */
-export async function theRetryIsMade(fleet: Fleet): Promise<void> {
+export async function untilRetryIsMade(fleet: Fleet): Promise<void> {
   const untilDueMs = ((await delivery(fleet))?.next_attempt_at?.getTime() ?? 0) - Date.now();
   const isMade = async () => (await delivery(fleet))?.status === 'succeeded';
   await eventually('the retry is made', isMade, Math.max(0, untilDueMs) + 120_000);
