@@ -220,13 +220,19 @@ describe('deliveries', () => {
         "zebra's",
         "ZEBRA'S fo",
         wanted,
+        wanted.slice(0, 20),
+        `${wanted} zebra`,
+        `created ${wanted}`,
+        'issue.created zebra',
+        'foal CREA',
         row.id,
         ` ${row.id.toUpperCase()} `,
       ]) {
         assert.deepEqual(await found(text), [wanted], text);
       }
       assert.deepEqual((await found('zoo')).toSorted(), [wanted, other].toSorted());
-      assert.deepEqual((await found(`issue.created`)).length, 2);
+      for (const text of ['issue.created', 'ISSUE', 'created', 'issue created'])
+        assert.equal((await found(text)).length, 2, text);
       for (const text of [
         'zebra lion',
         'giraffe',
@@ -241,6 +247,12 @@ describe('deliveries', () => {
         '<->',
         randomUUID(),
         '%',
+        wanted.toUpperCase(),
+        `${wanted.slice(0, 20)} zebra`,
+        `${wanted} lion`,
+        `${wanted}0`,
+        'issue.updated zebra',
+        'updated',
       ]) {
         assert.deepEqual(await found(text), [], text);
       }

@@ -467,8 +467,9 @@ describe('a delivery that is shown with its attempts', () => {
       [request.body, response, failure, message, address, response_ms],
       [null, null, null, null, null, null],
     );
+    const of = { deliveryId: 'delivery-id', event: 'issue.created', timestamp: null };
     const answered = { ...row, ...nothing, response_status: 204 };
-    assert.deepEqual(sent(presentDeliveryAttempt(answered, 'x', true)).response, {
+    assert.deepEqual(sent(presentDeliveryAttempt(answered, of, 'x', true)).response, {
       status: 204,
       headers: {},
       body: null,

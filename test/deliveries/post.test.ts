@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { post, type Post, type PostDependencies } from '../../src/activities/deliveries/post.ts';
 import type { WebhookTarget } from '../../src/database/webhooks/webhook-targets.ts';
+import { toStoredHeaders } from '../../src/domain/webhooks/stored-attempt.ts';
 import type { AttemptRecord } from '../../src/outbound/attempt-record.ts';
 import { OutboundFailure } from '../../src/outbound/failure.ts';
 import { signature } from '../../src/outbound/sign.ts';
@@ -66,6 +67,7 @@ const HEADERS = {
   'x-service-signature': signature('open sealed', BODY),
   traceparent: 'the trace',
 };
+const OF = { deliveryId: 'd1', event: 'issue.created', timestamp: EVENT_AT };
 const PREVIOUS = { 'x-service-signature-previous': signature('open sealed before', BODY) };
 
 describe('the attempt of a delivery', () => {
@@ -123,7 +125,7 @@ describe('the attempt of a delivery', () => {
     attempted_at: '2026-01-31T12:00:00.000Z',
     completed_at: '2026-01-31T12:00:01.000Z',
     url: 'https://example.com/hook',
-    request_headers: { ...HEADERS, ...PREVIOUS, 'x-webhook-secret': '********' },
+    request_headers: toStoredHeaders({ ...HEADERS, ...PREVIOUS, 'x-webhook-secret': '********' }, OF),
     response_status: 500,
     response_headers: { 'x-echo': '********' },
     response_body: '********\uFFFD',
@@ -131,7 +133,7 @@ describe('the attempt of a delivery', () => {
     failure: 'status',
     message: 'The response has status 500',
     address: '192.0.2.1',
-    timings: RECORD.timings,
+    timings: [1, 2, 3, 4, 11.4],
     response_ms: 11,
   };
 
@@ -161,7 +163,7 @@ describe('the attempt of a delivery', () => {
       { headers, body: BODY, timeoutMs: 30_000, webhookId: 'w1', deliveryId: 'd1', event: 'issue.created' },
     ]);
     assert.deepEqual(sent, []);
-    assert.deepEqual(result.request_headers, headers);
+    assert.deepEqual(result.request_headers, toStoredHeaders(headers, OF));
   });
 
   it('is signed with the previous secret only until its overlap ends', async () => {
@@ -194,7 +196,7 @@ describe('the attempt of a delivery', () => {
       failure: 'secret_unreadable',
       message: 'The secret is unreadable',
       address: null,
-      timings: { lookup_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null, total_ms: 0 },
+      timings: [null, null, null, null, 0],
       response_ms: 0,
     });
   });

@@ -119,6 +119,46 @@ describe('the result of an attempt', function () {
       );
     });
 
+    it('is the same if it succeeded alone, or beside a result of another kind', async () => {
+      const token = randomUUID();
+      const { request_headers, ...members } = { ...successOf({ ...(await planned()) }), new_delivery };
+      const write = async (isAlone: boolean) => {
+        const [delivery, other] = [await planned(), await planned()];
+        const times = { attempted_at: '2026-01-31T12:00:00.001Z', completed_at: '2026-01-31T12:00:00.002Z' };
+        const success = successOf(delivery, {
+          ...members,
+          ...delivery,
+          delivery_id: delivery.id,
+          ...times,
+          request_headers,
+        });
+        const manual = successOf(other, { new_delivery, trigger: 'manual', token });
+        const { recorded } = await recordResults(world.database, isAlone ? [success] : [success, manual]);
+        const row = await stored(delivery.webhook_id);
+        const [attempt] = await world.attempts(row.id);
+        const own = { id: null, webhook_id: null, delivery_id: null };
+        return { state: recorded.get(row.id), row: { ...row, ...own }, attempt: { ...attempt, ...own } };
+      };
+      assert.deepEqual(await write(true), await write(false));
+    });
+
+    it('is added to the delivery if that exists already, and left out if the webhook does not', async () => {
+      const [twice, gone, good] = [await planned(), await planned(), await planned()];
+      const result = (of: typeof twice) => successOf(of, { new_delivery });
+      await recordResults(world.database, [result(twice)]);
+      const missing = { ...gone, webhook_id: randomUUID() };
+      const { recorded } = await recordResults(
+        world.database,
+        [twice, good, missing].map((of) => result(of)),
+      );
+      assert.deepEqual(
+        [twice, good, missing].map(({ id }) => recorded.get(id)?.number),
+        [2, 1, undefined],
+      );
+      assert.equal((await stored(good.webhook_id)).status, 'succeeded');
+      assert.equal((await world.deliveries(twice.webhook_id))[0]?.attempts_count, 2);
+    });
+
     it('starts the retry schedule if it is a failure', async () => {
       const delivery = await planned();
       const result = successOf(delivery, { new_delivery, ...failed });

@@ -28,7 +28,7 @@ export function successOf(
     failure: null,
     message: null,
     address: null,
-    timings: { total_ms: 1 } as AttemptResult['timings'],
+    timings: [null, null, null, null, 1],
     response_ms: 1,
     ...members,
   };

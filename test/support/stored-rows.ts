@@ -142,7 +142,9 @@ export function storedRows(fresh: FreshInstallation) {
 
     /** Removes all webhooks, events and runs with their rows. */
     async clear(): Promise<void> {
-      await execute('truncate webhooks, event_groups, events, task_runs, notifications, audit_log cascade');
+      await execute(
+        'truncate webhooks, delivery_attempts, event_groups, events, task_runs, notifications, audit_log cascade',
+      );
     },
   };
 }

@@ -13,7 +13,13 @@ import {
 import type { OutboundClient } from '../../outbound/attempt.ts';
 import { OutboundFailure } from '../../outbound/failure.ts';
 import type { AttemptToTrace, Traces } from '../../outbound/traces.ts';
-import { loggedHeaders, webhookHeaders, withoutRepeatedSecret } from '../../outbound/webhook-request.ts';
+import { toStoredHeaders, toStoredTimings } from '../../domain/webhooks/stored-attempt.ts';
+import {
+  loggedHeaders,
+  webhookHeaders,
+  withoutRepeatedSecret,
+  type WebhookMessage,
+} from '../../outbound/webhook-request.ts';
 import type { Relay } from './relay.ts';
 
 /** Dependencies of {@link post}. */
@@ -75,7 +81,7 @@ export async function post(
     attempted_at: begun.toISOString(),
     completed_at: attempt.now().toISOString(),
     url: endpoint.url,
-    request_headers: loggedHeaders(headers),
+    request_headers: toStoredHeaders(loggedHeaders(headers), messageOf(delivery)),
     ...outcomeOf(record, headers),
   };
 }
@@ -103,8 +109,11 @@ function headersOf(
   delivery: Post,
   now: Date,
 ): Record<string, string> {
-  const { id: deliveryId, event, timestamp, body } = delivery;
-  return webhookHeaders({ deliveryId, event, timestamp, body }, signingOf(deps, endpoint, now), now);
+  return webhookHeaders(messageOf(delivery), signingOf(deps, endpoint, now), now);
+}
+
+function messageOf({ id: deliveryId, event, timestamp, body }: Post): WebhookMessage {
+  return { deliveryId, event, timestamp, body };
 }
 
 /** Sends the request to the webhook's URL, or to its listener. */
@@ -162,7 +171,7 @@ function outcomeOf(
     failure,
     message,
     address,
-    timings,
+    timings: toStoredTimings(timings),
     response_ms: duration_ms,
   };
 }

@@ -76,7 +76,7 @@ export const listParameters = z.strictObject({
   text: text({ least: 1, most: MAX_SEARCH_LENGTH })
     .optional()
     .describe(
-      'Beginnings of words in the id, kind, titles and names of the event, in any order; or a delivery id. Spaces separate words. A word can also begin after punctuation, except in an id',
+      'Beginnings of words in the kind, titles and names of the event, in any order; or the beginning of its id, complete if there are other words; or a delivery id. Spaces separate words. A word can also begin after punctuation, except in an id. Case matters only in ids of events',
     ),
 });
 

@@ -62,7 +62,7 @@ function prepareEvent(event: IncomingEvent, data: string, workspace: Workspace, 
     timestamp,
     hash: contentHash(event, data),
     body: payloadText({ ...named, timestamp, workspace, data }),
-    words: searchWordsOf(named, event.data),
+    words: searchWordsOf(named.event, event.data),
   };
 }
 

@@ -49,7 +49,7 @@ export async function testWebhook(
   const draft = plan.draft ?? randomUUIDv7();
   checkDraft(draft, deps.clock());
   await deps.control.ready();
-  const body = await insertTest(deps, plan, draft);
+  const { body, timestamp } = await insertTest(deps, plan, draft);
   try {
     await recordTest(deps, plan, webhook, 'webhook.test_sent');
     const input = { deliveryId: draft, trigger: 'test', token: randomUUIDv7(), attempts: 0 } as const;
@@ -61,7 +61,8 @@ export async function testWebhook(
   }
   const [attempt] = await listAttempts(deps.database, draft);
   if (!attempt) throw new Problem('invalid_state', 'The webhook was deleted before the test was sent.');
-  return { status: 200, body: { delivery_id: draft, ...presentAttempt(attempt, body, true) } };
+  const of = { deliveryId: draft, event: plan.event, timestamp };
+  return { status: 200, body: { delivery_id: draft, ...presentAttempt(attempt, of, body, true) } };
 }
 
 function withoutResult(cause: AttemptPending): Problem {
@@ -121,10 +122,10 @@ async function payloadOf(deps: Dependencies, { workspaceId, event, data }: TestP
     workspace: { id: workspaceId, name },
     data: JSON.stringify(content),
   });
-  return { eventId, timestamp, body, words: searchWordsOf({ id: eventId, event }, content) };
+  return { eventId, timestamp, body, words: searchWordsOf(event, content) };
 }
 
-async function insertTest(deps: Dependencies, plan: TestPlan, draft: string): Promise<string> {
+async function insertTest(deps: Dependencies, plan: TestPlan, draft: string) {
   const { workspaceId, id: webhookId, event } = plan;
   const { eventId, timestamp, body, words } = await payloadOf(deps, plan, draft);
   const now = deps.clock();
@@ -136,7 +137,7 @@ async function insertTest(deps: Dependencies, plan: TestPlan, draft: string): Pr
     // A caller may pass the id of any delivery as the draft.
     throw isDuplicate(error) ? alreadySent() : error;
   });
-  return body;
+  return { body, timestamp };
 }
 
 function alreadySent(): Problem {

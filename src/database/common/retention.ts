@@ -38,7 +38,7 @@ export const eraseEventPayloads: Removal = async (database, { before, after, lim
     range,
     'events',
     (last) => sql`
-    update events set body = null, words = id || ' ' || event, search = null
+    update events set body = null, words = '', search = null
     where seq > ${from}::bigint and seq <= ${last}::bigint and body is not null`,
   );
 };
@@ -84,10 +84,19 @@ export const removeSkipped: Removal = async (database, { before, after, limit })
 };
 
 /** Removes old deliveries with their attempts. */
-export const removeDeliveries: Removal = (database, span) => removeByTime(database, 'deliveries', span);
+export const removeDeliveries: Removal = (database, span) =>
+  removeByTime(
+    database,
+    'deliveries',
+    span,
+    (upTo) => sql`
+    with attempts as (delete from delivery_attempts where ${upTo('delivery_id')})
+    delete from deliveries where ${upTo('id')}`,
+  );
 
 /** Removes old groups of events. */
-export const removeGroups: Removal = (database, span) => removeByTime(database, 'event_groups', span);
+export const removeGroups: Removal = (database, span) =>
+  removeByTime(database, 'event_groups', span, (upTo) => sql`delete from event_groups where ${upTo('id')}`);
 
 /** Removes old events. Their deliveries are removed before. */
 export const removeEvents: Removal = async (database, { before, after, limit }) => {
@@ -131,19 +140,26 @@ export const removeDeletedWebhooks: Removal = async (database, { before, limit }
       limit ${limit})`,
   );
 
-/** Removes rows of a table whose ids begin with their time. */
+/**
+ * Removes rows of a table whose ids begin with their time. `removal` gets a function that returns the condition for a column
+ * of these ids.
+ */
 async function removeByTime(
   database: Database,
   table: 'deliveries' | 'event_groups',
   { before, after, limit }: Span,
+  removal: (upTo: (column: 'id' | 'delivery_id') => RawBuilder<unknown>) => RawBuilder<unknown>,
 ): Promise<Batch> {
   const from = after ?? NIL;
-  const rows = sql`from ${sql.raw(table)} where id > ${from}::uuid`;
   const range = await firstKeys(database, {
-    keys: sql`select id::text as key ${rows} and id < ${lowestIdAt(before)}::uuid order by id limit ${limit}`,
+    keys: sql`
+      select id::text as key from ${sql.raw(table)}
+      where id > ${from}::uuid and id < ${lowestIdAt(before)}::uuid order by id limit ${limit}`,
     limit,
   });
-  return await runBatch(database, range, null, (last) => sql`delete ${rows} and id <= ${last}::uuid`);
+  return await runBatch(database, range, null, (last) =>
+    removal((column) => sql`${sql.ref(column)} > ${from}::uuid and ${sql.ref(column)} <= ${last}::uuid`),
+  );
 }
 
 /** The last key of a batch, null if nothing is left, and whether more may follow. */

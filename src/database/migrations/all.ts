@@ -32,6 +32,7 @@ import { M0030InitialPasswords } from './m0030-initial-passwords.ts';
 import { M0031EndedRuns } from './m0031-ended-runs.ts';
 import { M0032DeliveriesOfWebhooks } from './m0032-deliveries-of-webhooks.ts';
 import { M0033WordsOfEvents } from './m0033-words-of-events.ts';
+import { M0034LighterDeliveries } from './m0034-lighter-deliveries.ts';
 
 /**
  * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
@@ -72,4 +73,5 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0031EndedRuns', class: M0031EndedRuns },
   { name: 'M0032DeliveriesOfWebhooks', class: M0032DeliveriesOfWebhooks },
   { name: 'M0033WordsOfEvents', class: M0033WordsOfEvents },
+  { name: 'M0034LighterDeliveries', class: M0034LighterDeliveries },
 ];

@@ -2,7 +2,8 @@ import type { InferEntity } from '@mikro-orm/core';
 import { sql, type RawBuilder } from 'kysely';
 import type { DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import { MAX_READ_WORDS_LENGTH } from '../../domain/webhooks/delivery-view.ts';
-import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
+import { EVENT_KINDS, type EventKind } from '../../domain/webhooks/event-kinds.ts';
+import { isFoundInKind } from '../../domain/webhooks/event-payload.ts';
 import { MAX_LISTED_ATTEMPTS } from '../../domain/common/limits.ts';
 import { lowestIdAt, lowestIdSince } from '../common/ids.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
@@ -22,7 +23,7 @@ export type DeliveryFilter = {
   events?: readonly EventKind[] | undefined;
   createdAfter?: Date | undefined;
   createdBefore?: Date | undefined;
-  /** Words of the event, or their beginnings; or the delivery's id. */
+  /** Words of the event and its id, or their beginnings; or the delivery's id. */
   text?: string | undefined;
   /** The id of the last row of the previous page. */
   cursor?: string | undefined;
@@ -39,26 +40,46 @@ export async function listDeliveries(database: Database, filter: DeliveryFilter)
   return await addScheduled(database, found);
 }
 
-/** The `seq` of all events that match a search; `'many'` if there are too many to list. */
-export type MatchingEvents = readonly string[] | 'many';
+/**
+ * The events that match a search: all events of some kinds, and events of other kinds by their `seq`; `'many'` if there are
+ * too many to list.
+ */
+export type MatchingEvents = { kinds: readonly EventKind[]; seqs: readonly string[] } | 'many';
 
 const MAX_NAMED = 20_000;
 
 /**
- * Finds the matching events by the index of their search words. A separate query, since PostgreSQL cannot estimate well
- * how many deliveries match.
+ * Finds the matching events by the index of their search words, and by that of their ids: one word can be the beginning
+ * of an id, several words can contain a complete one. A separate query, since PostgreSQL cannot estimate well how many
+ * deliveries match.
  */
 export async function findMatchingEvents(
   database: Database,
   workspaceId: string,
   text: string,
 ): Promise<MatchingEvents> {
+  const words = wordsIn(text);
+  const [word = ''] = words;
+  const byId =
+    words.length === 1
+      ? sql`id >= ${word} and id < ${`${word}${HIGHEST_CHARACTER}`}`
+      : sql`id = any(${words}::text[]) and ${matches('events', words)}`;
+  const kindsByRest = Map.groupBy(EVENT_KINDS, (kind) =>
+    words.filter((one) => !isFoundInKind(kind, one)).join(' '),
+  );
+  const kinds = kindsByRest.get('') ?? [];
+  kindsByRest.delete('');
+  const byWords = [...kindsByRest].map(
+    ([rest, of]) => sql`(event_words(words) @@ ${searchFor(wordsIn(rest))} and event = any(${of}::text[]))`,
+  );
   const { rows } = await sql<{ seq: string }>`
     with matching as materialized (
-      select seq from events where event_words(words) @@ ${searchFor(text)} and workspace_id = ${workspaceId}::uuid
-    ) select seq from matching limit ${MAX_NAMED + 1}
+      select seq from events where ${either(byWords)} and workspace_id = ${workspaceId}::uuid
+    ), by_id as materialized (
+      select seq from events where workspace_id = ${workspaceId}::uuid and ${byId} limit ${MAX_NAMED + 1}
+    ) select seq from matching union select seq from by_id limit ${MAX_NAMED + 1}
   `.execute(queryBuilderOf(database));
-  return rows.length > MAX_NAMED ? 'many' : rows.map(({ seq }) => seq);
+  return rows.length > MAX_NAMED ? 'many' : { kinds, seqs: rows.map(({ seq }) => seq) };
 }
 
 /**
@@ -70,11 +91,8 @@ export function buildDeliveriesQuery(
   matching: MatchingEvents | null,
 ): RawBuilder<Record<string, unknown>> {
   const { webhookId, limit } = filter;
-  const { branches, rest } = branchesOf(filter);
-  const conditions = sql.join(
-    [...rest, ...spanConditions(filter), ...textConditions(filter, matching)],
-    sql` and `,
-  );
+  const { branches, rest } = branchesOf(filter, matching);
+  const conditions = sql.join([sql`true`, ...rest, ...spanConditions(filter)], sql` and `);
   const queries = branches.map(
     (branch) => sql`(
       select d.* from deliveries d
@@ -85,15 +103,27 @@ export function buildDeliveriesQuery(
   return sql`select * from (${sql.join(queries, sql` union all `)}) found order by id desc limit ${limit}`;
 }
 
-/** Returns the conditions that split the statement, and those of all parts. Nearly all deliveries have succeeded. */
-function branchesOf({ statuses, events }: DeliveryFilter) {
-  const byStatus = [...new Set(statuses)].map((status) => sql`d.status = ${sql.lit(status)}`);
-  const byKind = [...new Set(events)].map((event) => sql`d.event = ${sql.lit(event)}`);
-  const either = (conditions: RawBuilder<unknown>[]) =>
-    conditions.length === 0 ? [sql`true`] : [sql`(${sql.join(conditions, sql` or `)})`];
-  return statuses && !(events && statuses.includes('succeeded'))
-    ? { branches: byStatus, rest: either(byKind) }
-    : { branches: events ? byKind : [sql`true`], rest: either(byStatus) };
+/**
+ * Returns the conditions that split the statement, no two of which hold for one delivery, and those of all parts. Nearly all
+ * deliveries have succeeded.
+ */
+function branchesOf(filter: DeliveryFilter, matching: MatchingEvents | null) {
+  const { statuses, events } = filter;
+  const conditions = {
+    status: statuses && [...new Set(statuses)].map((status) => sql`d.status = ${sql.lit(status)}`),
+    kind: events && [...new Set(events)].map((event) => sql`d.event = ${sql.lit(event)}`),
+    text: matching === null ? undefined : textBranches(filter, matching),
+  };
+  const isRare = statuses !== undefined && !statuses.includes('succeeded');
+  const isListed = matching !== null && matching !== 'many';
+  const split = isRare ? 'status' : isListed ? 'text' : events ? 'kind' : statuses ? 'status' : null;
+  const rest = Object.entries(conditions).flatMap(([by, of]) => (of && by !== split ? [either(of)] : []));
+  return { branches: (split && conditions[split]) ?? [sql`true`], rest };
+}
+
+/** Returns a condition that holds if one of these does. */
+function either(conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  return conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` or `)})`;
 }
 
 /**
@@ -119,26 +149,45 @@ function spanConditions({ createdAfter, createdBefore, cursor }: DeliveryFilter)
 
 const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-function textConditions(
-  { text = '' }: DeliveryFilter,
-  matching: MatchingEvents | null,
+/** Returns conditions of which one holds for each delivery that a search finds: one for each kind, and one for the others. */
+function textBranches(
+  { text = '', events = EVENT_KINDS }: DeliveryFilter,
+  matching: MatchingEvents,
 ): RawBuilder<unknown>[] {
-  if (matching === null) return [];
-  // As a subquery for each row, the search does not read all other rows before the newest are found.
-  const found =
-    matching === 'many'
-      ? sql`(select event_words(e.words) @@ ${searchFor(text)} from events e where e.seq = d.event_seq)`
-      : sql`d.event_seq = any(${matching}::bigint[])`;
   const id = text.trim();
-  return [UUID_FORM.test(id) ? sql`(d.id = ${id}::uuid or ${found})` : found];
+  const byId = UUID_FORM.test(id) ? [sql`d.id = ${id}::uuid`] : [];
+  // As a subquery for each row, the search does not read all other rows before the newest are found.
+  if (matching === 'many') {
+    return [...byId, sql`(select ${matches('e', wordsIn(text))} from events e where e.seq = d.event_seq)`];
+  }
+  const { kinds, seqs } = matching;
+  const listed = either([...byId, sql`d.event_seq = any(${seqs}::bigint[])`]);
+  return [
+    ...kinds.filter((kind) => events.includes(kind)).map((kind) => sql`d.event = ${sql.lit(kind)}`),
+    kinds.length === 0 ? listed : sql`(${listed} and d.event <> all(${kinds}::text[]))`,
+  ];
+}
+
+/** Follows all characters of ids, which are ASCII. */
+const HIGHEST_CHARACTER = '\u{7f}';
+
+function wordsIn(text: string): string[] {
+  return text.split(/\s+/).filter((word) => word !== '');
+}
+
+/** Returns whether these words are in the words, the id and the kind of an event. `events`: the name of its table. */
+function matches(events: 'e' | 'events', words: readonly string[]): RawBuilder<unknown> {
+  const column = (name: string) => sql.ref(`${events}.${name}`);
+  const parts = sql`regexp_replace(${column('event')}, '[^a-z]', ' ', 'g')`;
+  return sql`event_words(concat_ws(' ', ${column('words')}, ${column('id')}, ${column('event')}, ${parts}))
+    @@ ${searchFor(words)}`;
 }
 
 /**
- * Converts a text to a query for all its words, each as the beginning of a word of `event_words`. Only quotes and
- * backslashes are special between quotes.
+ * Converts words to a query for all of them, each as the beginning of a word of `event_words`. Only quotes and backslashes
+ * are special between quotes.
  */
-function searchFor(text: string): RawBuilder<unknown> {
-  const words = text.split(/\s+/).filter((word) => word !== '');
+function searchFor(words: readonly string[]): RawBuilder<unknown> {
   const query = words.map((word) => `'${word.replaceAll(/['\\]/g, '$&$&')}':*`).join(' & ');
   return sql`lower(${query})::tsquery`;
 }

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { StoredTimings } from '../../domain/webhooks/stored-attempt.ts';
 import type { AttemptTimings, AttemptTrigger, DeliveryStatus } from '../../domain/webhooks/delivery.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import type { FailureKind } from '../../domain/common/failure-kinds.ts';
@@ -106,7 +107,7 @@ export const DeliveryAttempt = defineEntity({
     trigger: p.text().$type<AttemptTrigger>(),
     attempted_at: p.datetime(),
     url: p.text(),
-    /** As sent, with secrets masked. The request's body is the event's. */
+    /** As sent, with secrets masked, without the usual ones (`src/domain/webhooks/stored-attempt.ts`). The request's body is the event's. */
     request_headers: p.json<Record<string, string>>(),
     response_status: p.integer().nullable(),
     response_headers: p.json<Record<string, string>>().nullable(),
@@ -115,7 +116,8 @@ export const DeliveryAttempt = defineEntity({
     failure: p.text().$type<FailureKind>().nullable(),
     message: p.text().nullable(),
     address: p.text().nullable(),
-    timings: p.json<AttemptTimings>(),
+    /** Of attempts by previous versions, an object. */
+    timings: p.json<StoredTimings | AttemptTimings>(),
     response_ms: p.integer().nullable(),
   },
 });

@@ -31,27 +31,24 @@ const READABLE_FIELDS = ['key', 'title', 'name'] as const;
 const DEPLOYMENT_FIELDS = ['environment', 'version', 'status'] as const;
 
 /**
- * Returns the search words of an event: its id and kind, its main object, its actor, and last the ids of its objects. Logs
- * show them in this order, and cut them at the end. If they are too long, the ids stay complete. A second line contains
- * the ends of its words after punctuation, which are found as words are.
+ * Returns the search words of an event: its main object, its actor, and last the ids of its objects. Logs show them in this
+ * order, and cut them at the end. If they are too long, the ids stay complete. A second line contains the ends of its words
+ * after punctuation, which are found as words are. The event's own id and kind are no words: other indexes find them.
  */
-export function searchWordsOf(
-  event: { id: string; event: EventKind },
-  data: Record<string, unknown>,
-): string {
-  const { object } = ABOUT_EVENTS[event.event];
+export function searchWordsOf(event: EventKind, data: Record<string, unknown>): string {
+  const { object } = ABOUT_EVENTS[event];
   const objects = [data[object], ...(object === 'issue' ? [] : [data['issue']])];
   const fields = object === 'deployment' ? DEPLOYMENT_FIELDS : READABLE_FIELDS;
   const readable = [...objects.flatMap((one) => textsOf(one, fields)), ...textsOf(data['actor'], ['name'])];
-  const start = `${event.id} ${event.event}`;
   const end = after(
     objects.flatMap((one) => textsOf(one, ['id'])),
-    MAX_SEARCH_WORDS_LENGTH - start.length,
+    MAX_SEARCH_WORDS_LENGTH,
   );
-  const middle = after(readable, MAX_SEARCH_WORDS_LENGTH - start.length - end.length);
-  const ends = endsOfWords(`${event.event}${middle}`);
+  const start = after(readable, MAX_SEARCH_WORDS_LENGTH - end.length);
   // NUL and lone surrogates cannot be stored.
-  return `${start}${middle}${end}${ends}`.replaceAll('\u0000', ' ').toWellFormed();
+  return `${`${start}${end}`.slice(1)}\n${endsOfWords(start).join(' ').slice(0, MAX_SEARCH_WORDS_LENGTH)}`
+    .replaceAll('\u0000', ' ')
+    .toWellFormed();
 }
 
 /** Returns the texts as they follow others, in one line, cut to a length. */
@@ -63,15 +60,20 @@ function after(texts: readonly string[], length: number): string {
 }
 
 /**
- * Returns a line with the ends of the words in a text that follow punctuation: `changed` of `status-changed`. As the
- * beginnings of all words are found, each part of a word is.
+ * Returns the ends of the words in a text that follow punctuation: `changed` of `status-changed`. As the beginnings of all
+ * words are found, each part of a word is.
  */
-function endsOfWords(text: string): string {
+function endsOfWords(text: string): string[] {
   const ends = text.split(' ').flatMap((word) => {
     const starts = [...word.matchAll(/(?<=[!-/:-@[-`{-~])[^!-/:-@[-`{-~]/g)];
     return starts.map(({ index }) => word.slice(index));
   });
-  return `\n${[...new Set(ends)].join(' ').slice(0, MAX_SEARCH_WORDS_LENGTH)}`;
+  return [...new Set(ends)];
+}
+
+/** Returns whether a search finds events of a kind by this word: the beginning of the kind, or of a part of it. */
+export function isFoundInKind(kind: EventKind, word: string): boolean {
+  return [kind, ...endsOfWords(kind)].some((part) => part.startsWith(word.toLowerCase()));
 }
 
 /** Returns `data` of a stored payload. */
@@ -79,11 +81,14 @@ export function dataOf(body: string): Record<string, unknown> {
   return (JSON.parse(body) as { data: Record<string, unknown> }).data;
 }
 
-/** Returns the description of an event's main object, taken from {@link searchWordsOf}; null if it was deleted. */
+/**
+ * Returns the description of an event's main object, taken from {@link searchWordsOf}; null if it was deleted. Events of
+ * earlier versions have their id and kind in front.
+ */
 export function describeEvent(event: { id: string; event: EventKind }, words: string): string | null {
-  const head = `${event.id} ${event.event} `;
   const line = words.replace(/\n.*/s, '');
-  return line.startsWith(head) && line.length > head.length ? line.slice(head.length) : null;
+  const head = `${event.id} ${event.event}`;
+  return (`${line} `.startsWith(`${head} `) ? line.slice(head.length + 1) : line) || null;
 }
 
 /** Returns the texts in these fields of an object. */

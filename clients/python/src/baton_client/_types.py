@@ -1,5 +1,5 @@
 # Generated from the schemas of the service by dev/types/python-types.ts.
-# Their SHA-256 is 338c484fe7fc2c727fc8169b63f4196372850c865a762823ba8423996361d82a.
+# Their SHA-256 is 9558911c0fbd3daf46c2950ede3d8b5479fb31c43098d374a966abbca9b06c95.
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ class DeliveryFilter(TypedDict):
     """
     text: NotRequired[str]
     """
-    Beginnings of words in the id, kind, titles and names of the event, in any order; or a delivery id. Spaces separate words. A word can also begin after punctuation, except in an id
+    Beginnings of words in the kind, titles and names of the event, in any order; or the beginning of its id, complete if there are other words; or a delivery id. Spaces separate words. A word can also begin after punctuation, except in an id. Case matters only in ids of events
     """
 
 
