@@ -21,6 +21,7 @@ import { createKeyCache } from '../database/people/key-cache.ts';
 import { findActiveKey } from '../database/people/keys.ts';
 import { startNotifications } from '../database/common/notifications.ts';
 import { createDeliveryStore } from '../database/webhooks/delivery-store.ts';
+import { findOpenGroups } from '../database/webhooks/events.ts';
 import { createAddressGuard, createAddressSet } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
 import { responseHeaders } from '../security/response-headers.ts';
@@ -105,7 +106,10 @@ export async function bootstrap(
   const groupStarter = createGroupStarter({
     store: createDeliveryStore(database),
     control: deliveryControl,
-    ownAttempts: deliveries && deliveries.firstAttempts,
+    own: deliveries && {
+      attempts: deliveries.firstAttempts,
+      findOpenGroups: (ids) => findOpenGroups(database, ids),
+    },
     inTrace,
     log,
   });
