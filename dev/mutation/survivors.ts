@@ -69,11 +69,6 @@ export const SURVIVORS: readonly Survivors[] = [
     mutants: [['until !== null', 'true']],
   },
   {
-    file: 'src/domain/webhooks/delivery-view.ts',
-    reason: 'Search words that do not begin with the id of the event contain no description.',
-    mutants: [["''", '"Stryker was here!"']],
-  },
-  {
     file: 'src/domain/webhooks/attempt-conditions.ts',
     reason: '`parseInt` ends at the next hyphen.',
     mutants: [['token.slice(0, 13)', 'token']],

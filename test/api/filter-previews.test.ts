@@ -16,7 +16,7 @@ function eventWith(
     id: `evt_${number}`,
     event: 'issue.updated',
     timestamp: new Date(AT + number),
-    words: `evt_${number} issue.updated SHOP-${number}\nwords`,
+    words: `SHOP-${number}\nwords`,
     data: { issue },
     ...fields,
   };
@@ -67,7 +67,7 @@ describe('the preview of subscriptions', () => {
         event_id: 'evt_3',
         event: 'user.joined',
         timestamp: '2026-01-31T12:00:00.003Z',
-        about: null,
+        about: 'SHOP-3',
         verdict: 'unsubscribed',
       },
     ]);

@@ -50,6 +50,7 @@ describe('the headers of an attempt', () => {
   it('keep a signature of another form as it is', () => {
     for (const signature of [
       `sha256=${HEX}00`,
+      `v1,sha256=${HEX}`,
       `sha256=${HEX.toUpperCase()}`,
       `sha512=${HEX}`,
       '********',

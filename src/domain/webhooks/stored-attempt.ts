@@ -37,7 +37,7 @@ export function toStoredHeaders(headers: Headers, of: HeadersOf): Record<string,
     if (rest[name] !== value) return { ...headers };
     delete rest[name];
   }
-  const hex = SIGNATURE_FORM.exec(rest[SIGNATURE] ?? '')?.[1];
+  const hex = SIGNATURE_FORM.exec(String(rest[SIGNATURE]))?.[1];
   if (hex === undefined) return { [USUAL]: '', ...rest };
   delete rest[SIGNATURE];
   return { [USUAL]: Buffer.from(hex, 'hex').toString('base64'), ...rest };
