@@ -114,8 +114,8 @@ const FIRST_SUCCESS = {
 } as const;
 
 /**
- * Writes deliveries whose first attempt has succeeded: the most frequent results, for which the statement of all others costs
- * twice as much. Null, and nothing is written, if one of the deliveries exists or one of the webhooks does not.
+ * Writes deliveries whose first attempt has succeeded, the most frequent results, without looking for existing rows. Null, and
+ * nothing is written, if one of the deliveries exists or one of the webhooks does not, or after a deadlock.
  */
 async function recordFirstSuccesses(
   database: Database,
