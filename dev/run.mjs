@@ -1,7 +1,7 @@
 /*
  * The first step of `npm start`, `npm test` and the other commands. It runs on the Node of the machine (20 or newer)
  * and uses no packages. It installs the dependencies if necessary, and then starts the command with the Node among
- * them.
+ * them. `prepare <command>` only installs: `dev/start.sh` follows.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -262,13 +262,17 @@ function endWithShell(end) {
   }, 250);
 }
 
-const [word, ...words] = process.argv.slice(2);
+const given = process.argv.slice(2);
+const isPreparing = given[0] === 'prepare';
+const [word, ...words] = isPreparing ? given.slice(1) : given;
 if (version < 20) {
   giveUp(`Node.js 20 or newer is required (https://nodejs.org). This is ${process.versions.node}.`);
 }
 if (!Object.hasOwn(PROGRAMS, word ?? ''))
-  giveUp(`Usage: node dev/run.mjs <command>. Commands: ${Object.keys(PROGRAMS).join(', ')}.`);
+  giveUp(`Usage: node dev/run.mjs [prepare] <command>. Commands: ${Object.keys(PROGRAMS).join(', ')}.`);
 const needsTools = !WITHOUT_TOOLS.includes(word);
 if (plan(needsTools) !== null) await installAlone(needsTools);
-const [program, ...before] = PROGRAMS[word];
-handOver([...(word === 'start' ? stripTypes : []), join(checkout, program), ...before, ...words]);
+if (!isPreparing) {
+  const [program, ...before] = PROGRAMS[word];
+  handOver([...(word === 'start' ? stripTypes : []), join(checkout, program), ...before, ...words]);
+}

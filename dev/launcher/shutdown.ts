@@ -11,8 +11,8 @@ export class StopRequested extends Error {
 }
 
 /**
- * The launcher gets one Ctrl-C up to three times: from the terminal, from npm, and from `dev/run.mjs`. Signals within
- * this time count as one, in milliseconds.
+ * The launcher gets one Ctrl-C up to twice: from the terminal, and from npm or `dev/run.mjs`. Signals within this time count as
+ * one, in milliseconds.
  */
 const SAME_PRESS_MS = 1_000;
 
