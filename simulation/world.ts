@@ -100,7 +100,7 @@ function createWorld(story: Story, clock: Clock, { trace, report, newId }: Journ
 
   const startApi = (name: string) => ({
     process: createProcess(name),
-    starter: createGroupStarter({ store, control, own: null, log: SILENT }),
+    starter: createGroupStarter({ store, control, ownAttempts: null, log: SILENT }),
     requests: new Set<Promise<void>>(),
     accepts: true,
   });

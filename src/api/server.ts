@@ -21,7 +21,6 @@ import { createKeyCache } from '../database/people/key-cache.ts';
 import { findActiveKey } from '../database/people/keys.ts';
 import { startNotifications } from '../database/common/notifications.ts';
 import { createDeliveryStore } from '../database/webhooks/delivery-store.ts';
-import { findOpenGroups } from '../database/webhooks/events.ts';
 import { createAddressGuard, createAddressSet } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
 import { responseHeaders } from '../security/response-headers.ts';
@@ -106,10 +105,7 @@ export async function bootstrap(
   const groupStarter = createGroupStarter({
     store: createDeliveryStore(database),
     control: deliveryControl,
-    own: deliveries && {
-      attempts: deliveries.firstAttempts,
-      findOpenGroups: (ids) => findOpenGroups(database, ids),
-    },
+    ownAttempts: deliveries && deliveries.firstAttempts,
     inTrace,
     log,
   });

@@ -50,7 +50,7 @@ describe('the starter of groups of events', () => {
           return false;
         },
       },
-      own: null,
+      ownAttempts: null,
       log: pino({ level: 'silent' }),
     });
     for (const id of ['one', 'two']) starter.add({ id, events: 1, bytes: 1, traceparent: null });
@@ -62,19 +62,13 @@ describe('the starter of groups of events', () => {
 describe('a dispatch of events', () => {
   /** Where a dispatch should run and does run, or why it fails. */
   type Place = { here: boolean; isHere: boolean | Error };
-  type Given = { events: number; at: number; isHere?: boolean | Error; open?: string[] | Error };
 
-  /**
-   * Starts groups of these numbers of events, one after another, at these times. `open`: which groups are not done then; by default
-   * all. Returns where each one should run.
-   */
+  /** Starts groups of these numbers of events, one after another, at these times. Returns where each one should run. */
   async function placesOf(
-    groups: readonly Given[],
+    groups: readonly { events: number; at: number; isHere?: boolean | Error }[],
     ownAttempts: (() => number) | null = () => 0,
-    asked: string[][] = [],
   ): Promise<Place['here'][]> {
     const places: boolean[] = [];
-    let open: string[] | Error | undefined;
     let [time, isHere]: [number, boolean | Error] = [0, true];
     const starter = createGroupStarter({
       store: { markGroupsStarted: async () => {} },
@@ -85,19 +79,12 @@ describe('a dispatch of events', () => {
           return here && isHere;
         },
       },
-      own: ownAttempts && {
-        attempts: ownAttempts,
-        async findOpenGroups(ids) {
-          asked.push([...ids]);
-          if (open instanceof Error) throw open;
-          return ids.filter((id) => (open as string[] | undefined)?.includes(id) ?? true);
-        },
-      },
+      ownAttempts,
       now: () => time,
       log: pino({ level: 'silent' }),
     });
     for (const [index, group] of groups.entries()) {
-      ({ at: time, isHere = true, open } = group);
+      ({ at: time, isHere = true } = group);
       starter.add({ id: String(index), events: group.events, bytes: 1, traceparent: null });
       await eventually('the group is started', () => places.length === index + 1);
       await starter.close();
@@ -128,38 +115,6 @@ describe('a dispatch of events', () => {
       assert.deepEqual((await placesOf(groups)).slice(1), [false, false, true]);
     });
   }
-
-  it('is made here again as soon as all that a delivery worker had is done', async () => {
-    const asked: string[][] = [];
-    const groups = [
-      { at: 0, events: 11 },
-      { at: 1, events: 11 },
-      { at: 2, events: 1, open: ['0'] },
-      { at: 3, events: 1, open: ['2'] },
-      { at: 4, events: 1, open: new Error('no connection') },
-      { at: 5, events: 1, open: [] },
-      { at: 6, events: 1 },
-    ];
-    assert.deepEqual(await placesOf(groups, () => 0, asked), [false, false, false, false, false, true, true]);
-    assert.deepEqual(asked, [
-      ['0', '1'],
-      ['0', '2'],
-      ['2', '3'],
-      ['2', '3', '4'],
-    ]);
-  });
-
-  it('asks for earlier ones only if it could be made here, and for 5 s', async () => {
-    const asked: string[][] = [];
-    const groups = [
-      { at: 0, events: 11 },
-      { at: 4_999, events: 11 },
-      { at: 5_000, events: 1 },
-      { at: 10_000, events: 1 },
-    ];
-    await placesOf(groups, () => 0, asked);
-    assert.deepEqual(asked, [['1']]);
-  });
 });
 
 describe('a starter of stored work', () => {

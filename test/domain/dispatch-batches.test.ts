@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import {
   countNextGroups,
-  mayDispatchHere,
+  isDispatchedHere,
   MAX_DISPATCH_BYTES,
   MAX_DISPATCH_EVENTS,
+  type OwnDispatches,
   restAfterDispatch,
 } from '../../src/domain/webhooks/dispatch-batches.ts';
 
@@ -34,8 +35,13 @@ describe('the groups that one workflow dispatches', () => {
   });
 
   describe('are dispatched by the process that accepted them', () => {
-    const isHere = (sizes: number[], attempts = 0) =>
-      mayDispatchHere(groups(...sizes.map((size): [number] => [size])), attempts);
+    const isHere = (sizes: number[], own: Partial<OwnDispatches> = {}) =>
+      isDispatchedHere(groups(...sizes.map((size): [number] => [size])), {
+        attempts: 0,
+        elsewhereAt: Number.NEGATIVE_INFINITY,
+        now: 100_000,
+        ...own,
+      });
 
     it('if they have at most 10 events together', () => {
       assert.deepEqual([isHere([10]), isHere([11])], [true, false]);
@@ -43,7 +49,14 @@ describe('the groups that one workflow dispatches', () => {
     });
 
     it('while it has fewer than 10 first attempts in progress', () => {
-      assert.deepEqual([isHere([1], 9), isHere([1], 10)], [true, false]);
+      assert.deepEqual([isHere([1], { attempts: 9 }), isHere([1], { attempts: 10 })], [true, false]);
+    });
+
+    it('if it has left nothing to a delivery worker for 5 s', () => {
+      assert.deepEqual(
+        [isHere([1], { elsewhereAt: 95_001 }), isHere([1], { elsewhereAt: 95_000 })],
+        [false, true],
+      );
     });
   });
 });

@@ -110,15 +110,6 @@ export async function markGroupsStarted(database: Database, ids: readonly string
   await runPrepared(database, statement);
 }
 
-/** Returns those of these groups that are not done. */
-export async function findOpenGroups(database: Database, ids: readonly string[]): Promise<string[]> {
-  const statement = sql<{ id: string }>`
-    select id from event_groups where id = any(${ids}::uuid[]) and done_at is null
-  `.compile(queryBuilderOf(database));
-  const { rows } = await runPrepared(database, statement);
-  return rows.map(({ id }) => id);
-}
-
 /**
  * Returns groups that are not known to have started, oldest first: stored before `before`, and not handed to a workflow
  * since `handedBefore`.

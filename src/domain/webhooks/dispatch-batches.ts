@@ -17,7 +17,13 @@ const OWN_EVENTS = 10;
  */
 const OWN_ATTEMPTS = 10;
 /** Time after which the attempts of an earlier dispatch have begun in a delivery worker or are in a backlog, in milliseconds. */
-export const ELSEWHERE_MS = 5_000;
+const ELSEWHERE_MS = 5_000;
+
+/**
+ * What the process that accepted events knows about their dispatches. `attempts`: its own first attempts in progress.
+ * `elsewhereAt`: when it last left a dispatch to a delivery worker. `now`: the same clock. Both in milliseconds.
+ */
+export type OwnDispatches = { attempts: number; elsewhereAt: number; now: number };
 
 /** Returns how many of the groups, from the first one, the next workflow dispatches: at least one. */
 export function countNextGroups(groups: readonly StoredGroup[]): number {
@@ -42,11 +48,12 @@ export function restAfterDispatch(groups: readonly StoredGroup[]): number {
 }
 
 /**
- * Returns whether the process that accepted these groups may dispatch them itself, which is quicker than a task queue: if events
- * arrive slowly and have few deliveries. `attempts`: its own first attempts in progress. Otherwise, and while a delivery worker
- * has earlier events, which they could overtake, a delivery worker dispatches them.
+ * Returns whether the process that accepted these groups dispatches them itself, which is quicker than a task queue: if
+ * events arrive slowly, have few deliveries, and cannot overtake earlier ones that a delivery worker has. Otherwise a
+ * delivery worker dispatches them.
  */
-export function mayDispatchHere(groups: readonly StoredGroup[], attempts: number): boolean {
+export function isDispatchedHere(groups: readonly StoredGroup[], own: OwnDispatches): boolean {
   const events = groups.reduce((sum, group) => sum + group.events, 0);
-  return events <= OWN_EVENTS && attempts < OWN_ATTEMPTS;
+  const isBehindOthers = own.now - own.elsewhereAt < ELSEWHERE_MS;
+  return events <= OWN_EVENTS && own.attempts < OWN_ATTEMPTS && !isBehindOthers;
 }
