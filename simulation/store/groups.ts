@@ -16,8 +16,6 @@ type GroupSteps = Pick<
 
 /** A group that started this long ago may have been dispatched by a version that claims nothing, in milliseconds. */
 const STARTED_LONG_AGO_MS = 10_000;
-/** A group that was stored this long ago may have been dispatched before a crash, in milliseconds. */
-const STORED_LONG_AGO_MS = 1_000;
 
 /** Creates the steps that read and change groups of events. */
 export function createGroupSteps(tables: Tables): GroupSteps {
@@ -46,12 +44,9 @@ export function createGroupSteps(tables: Tables): GroupSteps {
         group.claimed_by = workflowId;
       }
       const found = eventsOf(claimed).toSorted((one, other) => one.seq - other.seq);
-      const old = claimed.filter(({ created_at: at }) => now.getTime() - at.getTime() > STORED_LONG_AGO_MS);
-      const seqs = new Set(eventsOf(old).map(({ seq }) => seq));
-      const isDispatched = deliveriesWhere(tables, (row) => seqs.has(row.event_seq) && !row.test).length > 0;
       return {
         events: found.map(eventOf),
-        isRepeat: found.length > 0 && (isDispatched || claimed.some(({ repeats }) => repeats)),
+        isRepeat: found.length > 0 && claimed.some(({ repeats }) => repeats),
       };
     },
 

@@ -21,7 +21,6 @@ import {
   listUnstartedGroups,
   markGroupsStarted,
 } from '../../src/database/webhooks/events.ts';
-import { connectDatabase } from '../../src/database/connect.ts';
 import { recoverDeliveries } from '../../src/database/webhooks/recovery.ts';
 import { findAbandonedWebhooks } from '../../src/database/webhooks/listeners.ts';
 import {
@@ -469,61 +468,6 @@ describe('a statement that changes unfinished work of webhooks', () => {
     assert.equal(await repeats({ repeats: true }), true);
     assert.equal(await repeats({ claimed_by: 'other' }), 'not claimed');
     assert.equal(await repeats({ done_at: ago(5) }), 'not claimed');
-  });
-
-  it('claims a group whose claim was lost as a repeat if it has deliveries', async () => {
-    const repeats = async (created_at: Date, delivery: Record<string, unknown> | null) => {
-      const groups = [await rows.group({ created_at }), await rows.group({ created_at })];
-      const [, event_seq] = [
-        await rows.event({ group_id: groups[0] }),
-        await rows.event({ group_id: groups[1] }),
-      ];
-      if (delivery) await rows.delivery(webhook, { event_seq, ...delivery });
-      return (await claimGroups(fresh.database, groups, 'own')).isRepeat;
-    };
-    const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
-    assert.equal(await repeats(ago(3), { status: 'succeeded' }), true);
-    assert.equal(await repeats(ago(3), { status: 'pending' }), true);
-    assert.equal(await repeats(ago(3), { test: true }), false);
-    assert.equal(await repeats(ago(3), null), false);
-    assert.equal(await repeats(ago(-60), { status: 'succeeded' }), false, 'it was stored just now');
-  });
-
-  it('does not wait for the disk to claim at most ten events', async () => {
-    // The trigger runs when the transaction is committed.
-    await rows.execute(`
-      do $$ begin
-        execute format('alter database %I set synchronous_commit = local', current_database());
-      end $$;
-      create table commits (events integer, setting text);
-      create function record_commit() returns trigger language plpgsql as $$ begin
-        insert into commits values (new.events, current_setting('synchronous_commit'));
-        return null;
-      end $$;
-      create constraint trigger recorded after update on event_groups deferrable initially deferred
-        for each row execute function record_commit()`);
-    const database = await connectDatabase(fresh.url);
-    try {
-      for (const events of [1, 10, 11]) {
-        const group = await rows.group({ events });
-        await rows.event({ group_id: group });
-        await claimGroups(database, [group], 'own');
-        const later = await rows.group({ events: 0 });
-        await markGroupsStarted(database, [later]);
-      }
-      assert.deepEqual(await rows.execute('select * from commits where events > 0'), [
-        { events: 1, setting: 'off' },
-        { events: 10, setting: 'off' },
-        { events: 11, setting: 'local' },
-      ]);
-      const others = await rows.execute('select distinct setting from commits where events = 0');
-      assert.deepEqual(others, [{ setting: 'local' }], 'the next transaction of the connection waits');
-    } finally {
-      await database.close();
-      await rows.execute(
-        'drop trigger recorded on event_groups; drop function record_commit; drop table commits',
-      );
-    }
   });
 
   it('claims groups with all events in the order of arrival, except those whose payload is deleted', async () => {

@@ -19,9 +19,6 @@ export type GroupEvent = {
   traceparent: string | null;
 };
 
-/** Number of events whose claim may be lost in a crash of PostgreSQL. */
-const FEW_EVENTS = 10;
-
 /** Events to dispatch. `isRepeat`: some of them may have been dispatched before, so that their deliveries may exist. */
 export type ClaimedEvents = { events: GroupEvent[]; isRepeat: boolean };
 
@@ -30,10 +27,6 @@ export type ClaimedEvents = { events: GroupEvent[]; isRepeat: boolean };
  * retention. Omits a group that another workflow has claimed: it was started twice, and the other workflow sends it. Also
  * omits a group that is done: its events may be in another group by now, which a statement that waited for the row would not
  * see. A group that was started long ago may have been dispatched by a previous version, which does not claim groups.
- *
- * The claim of a few events does not wait for the disk, which takes longer than all else between the start of their workflow and
- * their first byte. PostgreSQL can lose it if it crashes within a second, but not if a result was recorded after it: that waits
- * for the disk with everything before it. A group that was stored a while ago and has deliveries is a repeat for this reason.
  */
 export async function claimGroups(
   database: Database,
@@ -55,18 +48,10 @@ export async function claimGroups(
       update event_groups set started_at = coalesce(started_at, now()), claimed_by = ${workflowId},
         repeats = repeats or claimed_by is not null or coalesce(started_at < now() - interval '10 s', false)
       where id = any(${groupIds}::uuid[]) and done_at is null and coalesce(claimed_by, ${workflowId}) = ${workflowId}
-      returning id, repeats, events, created_at
-    ), quickly as (
-      select set_config('synchronous_commit', 'off', true) from claimed having sum(events) <= ${FEW_EVENTS}
-    ), dispatched as (
-      select from claimed, lateral (
-        select from events e, lateral (select from deliveries where event_seq = e.seq and not test limit 1) d
-        where e.group_id = claimed.id limit 1
-      ) delivery
-      where created_at < now() - interval '1 s'
+      returning id, repeats
     )
     select seq, workspace_id, id, event, "timestamp", body, received_at, traceparent,
-      (select bool_or(repeats) or exists (select from dispatched) from claimed left join quickly on true) as is_repeat
+      (select bool_or(repeats) from claimed) as is_repeat
     from events where group_id in (select id from claimed) and body is not null order by seq
   `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
