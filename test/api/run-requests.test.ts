@@ -229,7 +229,7 @@ describe('a request about a run', () => {
       assert.deepEqual(cancelling.signals, [['cancel', unstarted.id, { by: 'key:bt_1' }, start]]);
     });
 
-    it('answers the open question, and must name it if the run has asked more than one', async () => {
+    it('answers the open question; it must name the question if the run has asked more than one', async () => {
       const outcomes: unknown[] = [];
       for (const [open, question] of [
         [null, undefined],

@@ -121,17 +121,10 @@ describe('the result of an attempt', function () {
 
     it('is the same if it succeeded alone, or beside a result of another kind', async () => {
       const token = randomUUID();
-      const { request_headers, ...members } = { ...successOf({ ...(await planned()) }), new_delivery };
+      const times = { attempted_at: '2026-01-31T12:00:00.001Z', completed_at: '2026-01-31T12:00:00.002Z' };
       const write = async (isAlone: boolean) => {
         const [delivery, other] = [await planned(), await planned()];
-        const times = { attempted_at: '2026-01-31T12:00:00.001Z', completed_at: '2026-01-31T12:00:00.002Z' };
-        const success = successOf(delivery, {
-          ...members,
-          ...delivery,
-          delivery_id: delivery.id,
-          ...times,
-          request_headers,
-        });
+        const success = successOf(delivery, { new_delivery, ...times });
         const manual = successOf(other, { new_delivery, trigger: 'manual', token });
         const { recorded } = await recordResults(world.database, isAlone ? [success] : [success, manual]);
         const row = await stored(delivery.webhook_id);

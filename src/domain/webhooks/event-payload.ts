@@ -45,10 +45,10 @@ export function searchWordsOf(event: EventKind, data: Record<string, unknown>): 
     MAX_SEARCH_WORDS_LENGTH,
   );
   const start = after(readable, MAX_SEARCH_WORDS_LENGTH - end.length);
+  const line = `${start}${end}`.slice(1);
+  const ends = endsOfWords(start).join(' ').slice(0, MAX_SEARCH_WORDS_LENGTH);
   // NUL and lone surrogates cannot be stored.
-  return `${`${start}${end}`.slice(1)}\n${endsOfWords(start).join(' ').slice(0, MAX_SEARCH_WORDS_LENGTH)}`
-    .replaceAll('\u0000', ' ')
-    .toWellFormed();
+  return `${line}\n${ends}`.replaceAll('\u0000', ' ').toWellFormed();
 }
 
 /** Returns the texts as they follow others, in one line, cut to a length. */
