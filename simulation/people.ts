@@ -70,7 +70,7 @@ export function createPeople({ clock, tables, store, control, newId, trace }: De
       });
       await store.acceptEvents(groupId, events);
       const bytes = events.reduce((sum, { body }) => sum + body.length, 0);
-      starter.add({ id: groupId, events: count, bytes, traceparent: null });
+      starter.add({ id: groupId, events: count, bytes, workspaces: [workspaceId], traceparent: null });
     },
 
     /** Enables a webhook and restarts the schedules of its held and failed deliveries. */

@@ -53,7 +53,8 @@ describe('the starter of groups of events', () => {
       ownAttempts: null,
       log: pino({ level: 'silent' }),
     });
-    for (const id of ['one', 'two']) starter.add({ id, events: 1, bytes: 1, traceparent: null });
+    for (const id of ['one', 'two'])
+      starter.add({ id, events: 1, bytes: 1, workspaces: ['own'], traceparent: null });
     await starter.close();
     assert.deepEqual([dispatched, starter.isBehind()], [[['one'], ['two']], false]);
   });
@@ -65,8 +66,8 @@ describe('a dispatch of events', () => {
 
   /** Starts groups of these numbers of events, one after another, at these times. Returns where each one should run. */
   async function placesOf(
-    groups: readonly { events: number; at: number; isHere?: boolean | Error }[],
-    ownAttempts: (() => number) | null = () => 0,
+    groups: readonly { events: number; at: number; isHere?: boolean | Error; workspace?: string }[],
+    ownAttempts: ((workspaceId?: string) => number) | null = () => 0,
   ): Promise<Place['here'][]> {
     const places: boolean[] = [];
     let [time, isHere]: [number, boolean | Error] = [0, true];
@@ -85,7 +86,8 @@ describe('a dispatch of events', () => {
     });
     for (const [index, group] of groups.entries()) {
       ({ at: time, isHere = true } = group);
-      starter.add({ id: String(index), events: group.events, bytes: 1, traceparent: null });
+      const { events, workspace = 'own' } = group;
+      starter.add({ id: String(index), events, bytes: 1, workspaces: [workspace], traceparent: null });
       await eventually('the group is started', () => places.length === index + 1);
       await starter.close();
     }
@@ -109,12 +111,33 @@ describe('a dispatch of events', () => {
       const groups = [
         { at: 0, ...first },
         { at: 4_999, events: 1 },
-        { at: 9_998, events: 1 },
-        { at: 14_998, events: 1 },
+        { at: 5_000, events: 1 },
       ];
-      assert.deepEqual((await placesOf(groups)).slice(1), [false, false, true]);
+      assert.deepEqual((await placesOf(groups)).slice(1), [false, true]);
     });
   }
+
+  it('follows another burst for 5 s too', async () => {
+    const groups = [
+      { at: 0, events: 100 },
+      { at: 4_000, events: 100 },
+      { at: 8_999, events: 1 },
+      { at: 9_000, events: 1 },
+    ];
+    assert.deepEqual(await placesOf(groups), [false, false, false, true]);
+  });
+
+  it('does not wait for the bursts of other workspaces', async () => {
+    const groups = [
+      { at: 0, events: 100, workspace: 'other' },
+      { at: 1, events: 1 },
+      { at: 2, events: 1, workspace: 'other' },
+      { at: 3, events: 1 },
+    ];
+    assert.deepEqual(await placesOf(groups), [false, true, false, true]);
+    const ownAttempts = (id?: string) => (id === 'other' ? 10 : 0);
+    assert.deepEqual(await placesOf(groups, ownAttempts), [false, true, false, true]);
+  });
 });
 
 describe('a starter of stored work', () => {

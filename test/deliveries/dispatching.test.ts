@@ -314,6 +314,8 @@ describe('the dispatch of a group', () => {
     const [first] = firstAttempts.start([post], now, rows).values();
     assert.equal(firstAttempts.start([post], now).get('d1'), first);
     assert.deepEqual([...firstAttempts.among(['d2', 'd1'])], [['d1', first]]);
+    const inProgress = () => [undefined, EVENT.workspace_id, 'other'].map(firstAttempts.inProgress);
+    assert.deepEqual(inProgress(), [1, 1, 0]);
     end.resolve();
     await firstAttempts.close();
     assert.deepEqual(done, [
@@ -323,6 +325,7 @@ describe('the dispatch of a group', () => {
       ['drain', 'w1'],
     ]);
     assert.equal(firstAttempts.among(['d1']).size, 0);
+    assert.deepEqual(inProgress(), [0, 0, 0]);
   });
 
   it('moves deliveries without a place to the backlogs of their webhooks, in batches', async () => {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import {
   countNextGroups,
-  isDispatchedHere,
   MAX_DISPATCH_BYTES,
   MAX_DISPATCH_EVENTS,
-  type OwnDispatches,
+  placeOfDispatch,
   restAfterDispatch,
 } from '../../src/domain/webhooks/dispatch-batches.ts';
 
@@ -35,28 +34,42 @@ describe('the groups that one workflow dispatches', () => {
   });
 
   describe('are dispatched by the process that accepted them', () => {
-    const isHere = (sizes: number[], own: Partial<OwnDispatches> = {}) =>
-      isDispatchedHere(groups(...sizes.map((size): [number] => [size])), {
-        attempts: 0,
-        elsewhereAt: Number.NEGATIVE_INFINITY,
+    type Own = { attempts?: Record<string, number>; all?: number; elsewhereAt?: Record<string, number> };
+    const placeOf = (
+      sizes: number[],
+      { attempts = {}, all = 0, elsewhereAt = {} }: Own = {},
+      workspaces = ['own'],
+    ) =>
+      placeOfDispatch(groups(...sizes.map((size): [number] => [size])), new Set(workspaces), {
+        attempts: (id) => (id === undefined ? all : (attempts[id] ?? 0)),
+        elsewhereAt: new Map(Object.entries(elsewhereAt)),
         now: 100_000,
-        ...own,
       });
 
     it('if they have at most 10 events together', () => {
-      assert.deepEqual([isHere([10]), isHere([11])], [true, false]);
-      assert.deepEqual([isHere([4, 6]), isHere([4, 7])], [true, false]);
+      assert.deepEqual([placeOf([10]), placeOf([11])], ['here', 'elsewhere']);
+      assert.deepEqual([placeOf([4, 6]), placeOf([4, 7])], ['here', 'elsewhere']);
     });
 
-    it('while it has fewer than 10 first attempts in progress', () => {
-      assert.deepEqual([isHere([1], { attempts: 9 }), isHere([1], { attempts: 10 })], [true, false]);
+    it('while it has fewer than 10 first attempts of their workspaces in progress', () => {
+      assert.equal(placeOf([1], { attempts: { own: 9, other: 10 } }), 'here');
+      assert.equal(placeOf([1], { attempts: { own: 10 } }), 'elsewhere');
+      assert.equal(placeOf([1], { attempts: { other: 10 } }, ['own', 'other']), 'elsewhere');
     });
 
-    it('if it has left nothing to a delivery worker for 5 s', () => {
-      assert.deepEqual(
-        [isHere([1], { elsewhereAt: 95_001 }), isHere([1], { elsewhereAt: 95_000 })],
-        [false, true],
-      );
+    it('while it has fewer than 50 first attempts in progress', () => {
+      assert.deepEqual([placeOf([1], { all: 49 }), placeOf([1], { all: 50 })], ['here', 'elsewhere']);
+    });
+
+    it('if it has left no events of their workspaces to a delivery worker for 5 s', () => {
+      const left = (own: number, workspaces?: string[]) =>
+        placeOf([1], { elsewhereAt: { own, other: 100_000 } }, workspaces);
+      assert.deepEqual([left(95_001), left(95_000)], ['behind', 'here']);
+      assert.equal(left(0, ['own', 'other']), 'behind');
+    });
+
+    it('unless they are too many, whatever was left to a delivery worker', () => {
+      assert.equal(placeOf([11], { elsewhereAt: { own: 99_999 } }), 'elsewhere');
     });
   });
 });

@@ -28,6 +28,24 @@ export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
 /** Creates the first attempts of this process: it knows which are in flight, so that none is made twice at once. */
 export function createFirstAttempts({ store, attempt, control }: FirstAttemptDependencies) {
   const inFlight = new Map<string, Promise<void>>();
+  /** How many of them belong to a workspace. */
+  const inWorkspace = new Map<string, number>();
+
+  /** Counts an attempt until it ends. */
+  function track({ id, workspace_id: workspaceId }: Post, sending: Promise<void>): Promise<void> {
+    const count = (change: 1 | -1) => {
+      const attempts = (inWorkspace.get(workspaceId) ?? 0) + change;
+      if (attempts === 0) inWorkspace.delete(workspaceId);
+      else inWorkspace.set(workspaceId, attempts);
+    };
+    count(1);
+    const tracked = sending.finally(() => {
+      inFlight.delete(id);
+      count(-1);
+    });
+    inFlight.set(id, tracked);
+    return tracked;
+  }
 
   return {
     /**
@@ -54,9 +72,7 @@ export function createFirstAttempts({ store, attempt, control }: FirstAttemptDep
       };
       const started = deliveries.map((delivery) => {
         const { id } = delivery;
-        const sending = inFlight.get(id) ?? sendOne(delivery).finally(() => inFlight.delete(id));
-        inFlight.set(id, sending);
-        return [id, sending] as const;
+        return [id, inFlight.get(id) ?? track(delivery, sendOne(delivery))] as const;
       });
       return new Map(started);
     },
@@ -71,8 +87,9 @@ export function createFirstAttempts({ store, attempt, control }: FirstAttemptDep
       );
     },
 
-    /** Returns the number of attempts that are in flight or wait for their turn. */
-    inProgress: () => inFlight.size,
+    /** Returns the number of attempts that are in flight or wait for their turn, of a workspace or of all. */
+    inProgress: (workspaceId?: string): number =>
+      workspaceId === undefined ? inFlight.size : (inWorkspace.get(workspaceId) ?? 0),
 
     /**
      * Waits briefly for the attempts in flight, which may outlive the activity that started them. Another process sends the

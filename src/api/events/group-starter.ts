@@ -2,8 +2,10 @@ import type { Logger } from 'pino';
 import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import {
   countNextGroups,
-  isDispatchedHere,
+  ELSEWHERE_MS,
+  placeOfDispatch,
   restAfterDispatch,
+  type OwnDispatches,
   type StoredGroup,
 } from '../../domain/webhooks/dispatch-batches.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
@@ -12,14 +14,14 @@ import { createStarter, type Starter } from '../starter.ts';
 /** Runs the work in the trace of a `traceparent`. */
 export type InTrace = (traceparent: string | null, work: () => Promise<void>) => Promise<void>;
 
-/** A stored group, and the trace of its first event. */
-export type GroupToStart = StoredGroup & { traceparent: string | null };
+/** A stored group, the workspaces of its events, and the trace of its first event. */
+export type GroupToStart = StoredGroup & { workspaces: readonly string[]; traceparent: string | null };
 
 type GroupStarterDependencies = {
   store: Pick<DeliveryStore, 'markGroupsStarted'>;
   control: Pick<DeliveryControl, 'dispatch'>;
-  /** Returns the first attempts in progress in this process; null if it makes none. */
-  ownAttempts: (() => number) | null;
+  /** Returns the first attempts in progress in this process, of a workspace or of all; null if it makes none. */
+  ownAttempts: OwnDispatches['attempts'] | null;
   /** Returns a time in milliseconds. Default: that of this process. */
   now?: () => number;
   inTrace?: InTrace | undefined;
@@ -35,20 +37,36 @@ export function createGroupStarter({
   inTrace = (_traceparent, work) => work(),
   log,
 }: GroupStarterDependencies): Starter<GroupToStart> {
-  let elsewhereAt = Number.NEGATIVE_INFINITY;
+  /** When events of a workspace were last left to a delivery worker; the oldest first. */
+  const elsewhereAt = new Map<string, number>();
+
+  function leave(workspaces: ReadonlySet<string>): void {
+    const at = now();
+    for (const id of workspaces) {
+      elsewhereAt.delete(id);
+      elsewhereAt.set(id, at);
+    }
+    for (const [id, since] of elsewhereAt) {
+      if (at - since < ELSEWHERE_MS) break;
+      elsewhereAt.delete(id);
+    }
+  }
+
   return createStarter<GroupToStart>({
     async start(groups) {
       const [{ id, traceparent }, ...others] = groups;
       const ids = [id, ...others.map((group) => group.id)] as const;
-      const here =
-        ownAttempts !== null &&
-        isDispatchedHere(groups, { attempts: ownAttempts(), elsewhereAt, now: now() });
+      const workspaces = new Set(groups.flatMap((group) => group.workspaces));
+      const place = ownAttempts
+        ? placeOfDispatch(groups, workspaces, { attempts: ownAttempts, elsewhereAt, now: now() })
+        : 'elsewhere';
       await inTrace(traceparent, async () => {
         let isHere = false;
         try {
-          isHere = await control.dispatch(ids, { here });
+          isHere = await control.dispatch(ids, { here: place === 'here' });
         } finally {
-          if (!isHere) elsewhereAt = now();
+          // A dispatch that only follows others does not keep the next ones there, or a slow flow would never return.
+          if (!isHere && place !== 'behind') leave(workspaces);
         }
       });
       // If the record is lost, the groups may be started twice. The second workflow finds them claimed.

@@ -30,7 +30,9 @@ export function createGroupStore({ database, starter, clock }: GroupStoreDepende
     });
     if (stored.length > 0) {
       const bytes = stored.reduce((sum, { body }) => sum + body.length, 0);
-      starter.add({ id, events: stored.length, bytes, traceparent: stored[0]?.traceparent ?? null });
+      const workspaces = [...new Set(stored.map(({ workspaceId }) => workspaceId))];
+      const traceparent = stored[0]?.traceparent ?? null;
+      starter.add({ id, events: stored.length, bytes, workspaces, traceparent });
     }
     return results;
   }

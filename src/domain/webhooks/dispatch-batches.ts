@@ -12,18 +12,31 @@ const MAX_REST_MS = 120;
 /** Maximum number of events that wait together and are dispatched by the process that accepted them. */
 const OWN_EVENTS = 10;
 /**
- * Attempts in progress with which a process dispatches nothing more itself: those that one webhook may have at once. So
- * hardly any attempt waits for its turn there while a delivery worker overtakes it.
+ * Attempts in progress with which a process dispatches nothing more itself. In one workspace, those that one webhook may have at
+ * once: so hardly any attempt waits for its turn there while a delivery worker overtakes it. In all workspaces, half of those that
+ * the process may have.
  */
 const OWN_ATTEMPTS = 10;
+const ALL_OWN_ATTEMPTS = 50;
 /** Time after which the attempts of an earlier dispatch have begun in a delivery worker or are in a backlog, in milliseconds. */
-const ELSEWHERE_MS = 5_000;
+export const ELSEWHERE_MS = 5_000;
 
 /**
- * What the process that accepted events knows about their dispatches. `attempts`: its own first attempts in progress.
- * `elsewhereAt`: when it last left a dispatch to a delivery worker. `now`: the same clock. Both in milliseconds.
+ * Who dispatches groups: the process that accepted them; a delivery worker; or a delivery worker only because it had earlier
+ * events of the workspace, which these must not overtake.
  */
-export type OwnDispatches = { attempts: number; elsewhereAt: number; now: number };
+export type DispatchPlace = 'here' | 'elsewhere' | 'behind';
+
+/**
+ * What the process that accepted events knows about its dispatches. `attempts`: its own first attempts in progress, of a workspace
+ * or of all. `elsewhereAt`: when it last left events of a workspace to a delivery worker that it could not dispatch itself. `now`:
+ * the same clock. Both in milliseconds.
+ */
+export type OwnDispatches = {
+  attempts: (workspaceId?: string) => number;
+  elsewhereAt: ReadonlyMap<string, number>;
+  now: number;
+};
 
 /** Returns how many of the groups, from the first one, the next workflow dispatches: at least one. */
 export function countNextGroups(groups: readonly StoredGroup[]): number {
@@ -48,12 +61,17 @@ export function restAfterDispatch(groups: readonly StoredGroup[]): number {
 }
 
 /**
- * Returns whether the process that accepted these groups dispatches them itself, which is quicker than a task queue: if
- * events arrive slowly, have few deliveries, and cannot overtake earlier ones that a delivery worker has. Otherwise a
- * delivery worker dispatches them.
+ * Returns who dispatches these groups, which belong to these workspaces. The process that accepted them is quicker than a task queue.
+ * It does so if events arrive slowly, have few deliveries, and cannot overtake earlier ones that a delivery worker has.
  */
-export function isDispatchedHere(groups: readonly StoredGroup[], own: OwnDispatches): boolean {
+export function placeOfDispatch(
+  groups: readonly StoredGroup[],
+  workspaces: ReadonlySet<string>,
+  own: OwnDispatches,
+): DispatchPlace {
   const events = groups.reduce((sum, group) => sum + group.events, 0);
-  const isBehindOthers = own.now - own.elsewhereAt < ELSEWHERE_MS;
-  return events <= OWN_EVENTS && own.attempts < OWN_ATTEMPTS && !isBehindOthers;
+  if (events > OWN_EVENTS || own.attempts() >= ALL_OWN_ATTEMPTS) return 'elsewhere';
+  if (workspaces.values().some((id) => own.attempts(id) >= OWN_ATTEMPTS)) return 'elsewhere';
+  const isBehind = (id: string) => own.now - (own.elsewhereAt.get(id) ?? -Infinity) < ELSEWHERE_MS;
+  return workspaces.values().some(isBehind) ? 'behind' : 'here';
 }
