@@ -27,25 +27,7 @@ export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
 
 /** Creates the first attempts of this process: it knows which are in flight, so that none is made twice at once. */
 export function createFirstAttempts({ store, attempt, control }: FirstAttemptDependencies) {
-  const inFlight = new Map<string, Promise<void>>();
-  /** How many of them belong to a workspace. */
-  const inWorkspace = new Map<string, number>();
-
-  /** Counts an attempt until it ends. */
-  function track({ id, workspace_id: workspaceId }: Post, sending: Promise<void>): Promise<void> {
-    const count = (change: 1 | -1) => {
-      const attempts = (inWorkspace.get(workspaceId) ?? 0) + change;
-      if (attempts === 0) inWorkspace.delete(workspaceId);
-      else inWorkspace.set(workspaceId, attempts);
-    };
-    count(1);
-    const tracked = sending.finally(() => {
-      inFlight.delete(id);
-      count(-1);
-    });
-    inFlight.set(id, tracked);
-    return tracked;
-  }
+  const inFlight = new Map<string, { workspaceId: string; sending: Promise<void> }>();
 
   return {
     /**
@@ -71,8 +53,12 @@ export function createFirstAttempts({ store, attempt, control }: FirstAttemptDep
         await enqueue(delivery);
       };
       const started = deliveries.map((delivery) => {
-        const { id } = delivery;
-        return [id, inFlight.get(id) ?? track(delivery, sendOne(delivery))] as const;
+        const { id, workspace_id: workspaceId } = delivery;
+        const known = inFlight.get(id);
+        if (known) return [id, known.sending] as const;
+        const sending = sendOne(delivery).finally(() => inFlight.delete(id));
+        inFlight.set(id, { workspaceId, sending });
+        return [id, sending] as const;
       });
       return new Map(started);
     },
@@ -81,22 +67,24 @@ export function createFirstAttempts({ store, attempt, control }: FirstAttemptDep
     among(ids: readonly string[]): Map<string, Promise<void>> {
       return new Map(
         ids.flatMap((id) => {
-          const sending = inFlight.get(id);
-          return sending ? [[id, sending] as const] : [];
+          const known = inFlight.get(id);
+          return known ? [[id, known.sending] as const] : [];
         }),
       );
     },
 
     /** Returns the number of attempts that are in flight or wait for their turn, of a workspace or of all. */
-    inProgress: (workspaceId?: string): number =>
-      workspaceId === undefined ? inFlight.size : (inWorkspace.get(workspaceId) ?? 0),
+    inProgress(workspaceId?: string): number {
+      if (workspaceId === undefined) return inFlight.size;
+      return [...inFlight.values()].filter((one) => one.workspaceId === workspaceId).length;
+    },
 
     /**
      * Waits briefly for the attempts in flight, which may outlive the activity that started them. Another process sends the
      * others again.
      */
     async close(): Promise<void> {
-      await within(GRACE_MS, Promise.allSettled(inFlight.values()));
+      await within(GRACE_MS, Promise.allSettled([...inFlight.values()].map(({ sending }) => sending)));
     },
   };
 }

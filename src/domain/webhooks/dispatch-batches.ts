@@ -72,6 +72,7 @@ export function placeOfDispatch(
   const events = groups.reduce((sum, group) => sum + group.events, 0);
   if (events > OWN_EVENTS || own.attempts() >= ALL_OWN_ATTEMPTS) return 'elsewhere';
   if (workspaces.values().some((id) => own.attempts(id) >= OWN_ATTEMPTS)) return 'elsewhere';
-  const isBehind = (id: string) => own.now - (own.elsewhereAt.get(id) ?? -Infinity) < ELSEWHERE_MS;
+  const isBehind = (id: string) =>
+    own.now - (own.elsewhereAt.get(id) ?? Number.NEGATIVE_INFINITY) < ELSEWHERE_MS;
   return workspaces.values().some(isBehind) ? 'behind' : 'here';
 }
