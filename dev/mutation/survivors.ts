@@ -21,14 +21,6 @@ export const SURVIVORS: readonly Survivors[] = [
   },
   {
     file: 'src/domain/webhooks/attempt-scheduler.ts',
-    reason: `${LESS_MEMORY} A webhook without a count has zero attempts running.`,
-    mutants: [
-      ['left > 0', 'true'],
-      ['left > 0', 'left >= 0'],
-    ],
-  },
-  {
-    file: 'src/domain/webhooks/attempt-scheduler.ts',
     reason: FASTER,
     mutants: [
       ['waiting === 0', 'false'],

@@ -1,3 +1,5 @@
+import { createCounts } from '../domain/common/counts.ts';
+
 /** Limited places, by keys and overall. */
 export type Places = {
   /**
@@ -9,22 +11,18 @@ export type Places = {
 
 /** Creates places that are all free. */
 export function createPlaces(overall: number): Places {
-  const taken = new Map<string, number>();
+  const taken = createCounts();
   let total = 0;
 
   function add(keys: readonly string[], change: 1 | -1): void {
     total += change;
-    for (const key of keys) {
-      const count = (taken.get(key) ?? 0) + change;
-      if (count === 0) taken.delete(key);
-      else taken.set(key, count);
-    }
+    for (const key of keys) taken.add(key, change);
   }
 
   return {
     take(limits) {
       const keys = Object.keys(limits);
-      const isFull = Object.entries(limits).some(([key, most]) => (taken.get(key) ?? 0) >= most);
+      const isFull = Object.entries(limits).some(([key, most]) => taken.of(key) >= most);
       if (isFull || total >= overall) return null;
       add(keys, 1);
       let isHeld = true;

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { createCounts } from '../../domain/common/counts.ts';
 import {
   MAX_EVENT_STREAMS,
   MAX_EVENT_STREAMS_OF_OWNER,
@@ -14,16 +15,10 @@ type Limits = { most: number; mostOfOwner: number; what: string };
 
 /** Limits what each credential, and all tokens of a key or person, keep open at the same time in this process. */
 function createOpenLimit({ most, mostOfOwner, what }: Limits) {
-  const open = new Map<string, number>();
-
-  function add(key: string, change: 1 | -1): void {
-    const count = (open.get(key) ?? 0) + change;
-    if (count > 0) open.set(key, count);
-    else open.delete(key);
-  }
+  const open = createCounts();
 
   function check(key: string, limit: number, whose: string): void {
-    if ((open.get(key) ?? 0) < limit) return;
+    if (open.of(key) < limit) return;
     throw new Problem('rate_limited', `${whose} can have ${limit} ${what}. Try again when one has ended.`, {
       headers: { 'Retry-After': '10' },
     });
@@ -40,9 +35,9 @@ function createOpenLimit({ most, mostOfOwner, what }: Limits) {
       const credential = `${caller.actor} ${caller.claims?.expiresAt.getTime() ?? ''}`;
       check(credential, most, 'A credential');
       check(owner, mostOfOwner, 'The tokens of a key or person');
-      for (const key of [owner, credential]) add(key, 1);
+      for (const key of [owner, credential]) open.add(key, 1);
       return () => {
-        for (const key of [owner, credential]) add(key, -1);
+        for (const key of [owner, credential]) open.add(key, -1);
       };
     },
   };

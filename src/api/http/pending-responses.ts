@@ -1,4 +1,5 @@
 import type { Context, Next } from 'koa';
+import { createCounts } from '../../domain/common/counts.ts';
 import { MAX_PENDING_RESPONSE_BYTES } from '../../domain/common/limits.ts';
 import { spenderOf } from './admit.ts';
 import { Problem } from './problem.ts';
@@ -12,13 +13,7 @@ const LEAST_COUNTED = 65_536;
  * fill the memory. The only response of a credential may have any size. Streams without a length are read as they are sent.
  */
 export function limitPendingResponses() {
-  const pending = new Map<string, number>();
-
-  function add(who: string, bytes: number): void {
-    const left = (pending.get(who) ?? 0) + bytes;
-    if (left > 0) pending.set(who, left);
-    else pending.delete(who);
-  }
+  const pending = createCounts();
 
   return async function countResponse(context: Context, next: Next): Promise<void> {
     await next();
@@ -26,7 +21,7 @@ export function limitPendingResponses() {
     const bytes = context.length ?? 0;
     if (caller === undefined || bytes < LEAST_COUNTED || context.res.closed) return;
     const who = spenderOf(caller);
-    const before = pending.get(who) ?? 0;
+    const before = pending.of(who);
     if (before > 0 && before + bytes > MAX_PENDING_RESPONSE_BYTES) {
       throw new Problem(
         'rate_limited',
@@ -34,7 +29,7 @@ export function limitPendingResponses() {
         { headers: { 'Retry-After': '1' } },
       );
     }
-    add(who, bytes);
-    context.res.once('close', () => add(who, -bytes));
+    pending.add(who, bytes);
+    context.res.once('close', () => pending.add(who, -bytes));
   };
 }

@@ -1,3 +1,5 @@
+import { createCounts } from '../common/counts.ts';
+
 /** The webhook of an attempt, and its workspace. */
 export type AttemptTarget = { webhookId: string; workspaceId: string };
 
@@ -37,7 +39,7 @@ type Workspace = { running: number; queues: Map<string, AttemptTicket[]> };
 export function createAttemptScheduler(limits: AttemptLimits) {
   /** Workspaces with something running or waiting; the first one has the next turn. */
   const workspaces = new Map<string, Workspace>();
-  const runningOf = new Map<string, number>();
+  const runningOf = createCounts();
   /** When an attempt of a webhook finished last, for webhooks with something waiting. */
   const finishedAt = new Map<string, number>();
   let running = 0;
@@ -49,7 +51,7 @@ export function createAttemptScheduler(limits: AttemptLimits) {
 
   /** Returns whether a webhook may start an attempt while `free` places of its workspace are free, at least one. */
   const mayStart = (webhookId: string, free: number) => {
-    const used = runningOf.get(webhookId) ?? 0;
+    const used = runningOf.of(webhookId);
     return used === 0 || used < share(limits.perWebhook, free, limits.perWorkspace);
   };
 
@@ -73,7 +75,7 @@ export function createAttemptScheduler(limits: AttemptLimits) {
     waiting -= 1;
     running += 1;
     workspace.running += 1;
-    runningOf.set(webhookId, (runningOf.get(webhookId) ?? 0) + 1);
+    runningOf.add(webhookId, 1);
     // Its turn is over: both move to the end of their queues.
     workspace.queues.delete(webhookId);
     if (queue.length > 0) workspace.queues.set(webhookId, queue);
@@ -122,9 +124,7 @@ export function createAttemptScheduler(limits: AttemptLimits) {
     finish(ticket: AttemptTicket, now: number): void {
       const { webhookId, workspaceId } = ticket;
       const workspace = workspaceOf(workspaceId);
-      const left = (runningOf.get(webhookId) ?? 0) - 1;
-      if (left > 0) runningOf.set(webhookId, left);
-      else runningOf.delete(webhookId);
+      runningOf.add(webhookId, -1);
       running -= 1;
       workspace.running -= 1;
       if (workspace.queues.has(webhookId)) finishedAt.set(webhookId, now);
