@@ -24,6 +24,8 @@ export type PostgresPlan = {
   samePort?: boolean;
   /** False for tests: a killed server loses nothing, but a power failure would lose data. */
   durable?: boolean;
+  /** Default: 100, twice what the processes of `npm start` use. Each costs 40 kB, used or not. */
+  maxConnections?: number;
   say?: (sentence: string) => void;
 };
 
@@ -58,7 +60,7 @@ export async function startPostgres(plan: PostgresPlan): Promise<RunningPostgres
     const port = await freePort(plan.port);
     const running = await startProcess({
       command: join(place.binaries, 'bin', 'postgres'),
-      args: serverArguments(data, port, plan.durable ?? true),
+      args: serverArguments(data, port, plan),
       logFile: plan.logFile,
       env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
       cwd: data,
@@ -80,16 +82,22 @@ export async function startPostgres(plan: PostgresPlan): Promise<RunningPostgres
   }
 }
 
-function serverArguments(data: string, port: number, durable: boolean): string[] {
+function serverArguments(
+  data: string,
+  port: number,
+  { durable = true, maxConnections = 100 }: Pick<PostgresPlan, 'durable' | 'maxConnections'>,
+): string[] {
   const settings: Record<string, string> = {
     port: String(port),
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
-    max_connections: '300',
+    max_connections: String(maxConnections),
     shared_buffers: '128MB',
     // Both would keep processes that a database of one machine does not need: 2 MB each.
     io_method: 'sync',
     max_logical_replication_workers: '0',
+    // The minimum. These locks are for serializable transactions, which the service does not use: 2 to 4 MB.
+    max_pred_locks_per_transaction: '10',
     log_min_messages: 'warning',
     logging_collector: 'off',
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),

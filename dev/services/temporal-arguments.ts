@@ -1,12 +1,21 @@
 import type { TemporalPlan } from './temporal-plan.ts';
 
-/** Returns the command line of the dev server. Without `dbFile`, its data is lost when it exits. */
+/**
+ * Returns the command line of the dev server. Without `dbFile`, its data is lost when it exits. `partitions`: those of each
+ * task queue.
+ */
 export function devServerArguments(
   plan: TemporalPlan,
-  place: { port: number; uiPort: number; dbFile?: string | undefined },
+  place: { port: number; uiPort: number; partitions: number; dbFile?: string | undefined },
 ): string[] {
   const fixed = 'server start-dev --ip 127.0.0.1 --log-level warn --ui-disable-news-fetch'.split(' ');
   const ports = ['--port', String(place.port), '--ui-port', String(place.uiPort)];
+  const dynamicConfiguration = {
+    ...plan.dynamic_configuration,
+    ...plan.small_server_configuration,
+    'matching.numTaskqueueReadPartitions': place.partitions,
+    'matching.numTaskqueueWritePartitions': place.partitions,
+  };
   return [
     ...fixed,
     ...ports,
@@ -15,7 +24,7 @@ export function devServerArguments(
     ...(place.dbFile === undefined ? [] : ['--db-filename', place.dbFile]),
     ...pairs('--search-attribute', plan.search_attributes, String),
     ...pairs('--sqlite-pragma', plan.sqlite_pragmas, String),
-    ...pairs('--dynamic-config-value', plan.dynamic_configuration, JSON.stringify),
+    ...pairs('--dynamic-config-value', dynamicConfiguration, JSON.stringify),
   ];
 }
 

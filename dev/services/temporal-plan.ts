@@ -12,12 +12,14 @@ const temporalPlanSchema = z.strictObject({
   test_server_version: z.string(),
   ports: z.strictObject({ frontend: port, web_ui: port }),
   namespace: z.string().min(1),
+  task_queue_partitions: z.number().int().min(1),
   search_attributes: z.record(
     z.string(),
     z.enum(['Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList']),
   ),
   sqlite_pragmas: z.record(z.string(), setting),
   dynamic_configuration: z.record(z.string(), setting),
+  small_server_configuration: z.record(z.string(), setting),
 });
 export type TemporalPlan = z.infer<typeof temporalPlanSchema>;
 

@@ -11,6 +11,7 @@ import {
 import { findTemporalProgram } from './temporal-binary.ts';
 import { temporalCli } from './temporal-programs.ts';
 import { devServerArguments } from './temporal-arguments.ts';
+import { partitionsOf } from './temporal-partitions.ts';
 import type { TemporalPlan } from './temporal-plan.ts';
 
 export type TemporalOptions = {
@@ -58,6 +59,8 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
   const binary =
     options.binary ??
     (await findTemporalProgram(temporalCli(plan.version), options.say ? { say: options.say } : {}));
+  const { dbFile } = options;
+  const partitions = partitionsOf(dbFile, plan.task_queue_partitions);
   for (let tries = 1; ; tries++) {
     for (const one of options.samePorts ? [options.port, options.uiPort] : []) {
       if (one !== undefined) await untilFree(one, PORT_LIMIT_MS);
@@ -66,7 +69,7 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
     const uiPort = await freePort(options.uiPort || plan.ports.web_ui);
     const running = await startProcess({
       command: binary,
-      args: devServerArguments(plan, { port, uiPort, dbFile: options.dbFile }),
+      args: devServerArguments(plan, { port, uiPort, partitions, dbFile }),
       logFile: options.logFile,
       env: { GOGC, ...process.env },
       endsBy: 'SIGINT',

@@ -41,6 +41,7 @@ export async function startTestServices(
         logFile: join(folder, 'postgres.log'),
         password: randomBytes(16).toString('hex'),
         durable: options.durable,
+        maxConnections: 300,
         say: progress.say,
       }),
     ),

@@ -102,6 +102,7 @@ export function postgresIn(folder: string, password: string, logFile = join(fold
       dataDir: join(folder, 'postgres'),
       logFile,
       password,
+      maxConnections: 300,
       ...(previous === null ? {} : { port: previous.port, samePort: true }),
     });
 }

@@ -73,6 +73,13 @@ describe('the workflow bundle', function () {
   });
 });
 
+describe('the text of the workflow bundle', () => {
+  it('is ASCII, since V8 would keep two bytes for each character', async () => {
+    const { codePath } = await workflowBundle(console);
+    assert.deepEqual(readFileSync(codePath, 'utf8').match(/[^ -~\s]/g), null);
+  });
+});
+
 describe('the source map of the workflow bundle', () => {
   it('has the positions for stack traces, but not the sources, which each worker would keep in memory', async () => {
     const { codePath } = await workflowBundle(console);
