@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** Temporal's default, with which a database file without a record was created. */
+/** Temporal's default, with which a database file without a record was created. A power failure can empty a record. */
 const UNRECORDED = 4;
 
 /**
@@ -11,5 +11,6 @@ export function partitionsOf(dbFile: string | undefined, wanted: number): number
   if (dbFile === undefined) return wanted;
   const record = `${dbFile}-partitions`;
   if (!existsSync(dbFile)) writeFileSync(record, String(wanted));
-  return existsSync(record) ? Number(readFileSync(record, 'utf8')) : UNRECORDED;
+  const recorded = existsSync(record) ? Number(readFileSync(record, 'utf8')) : 0;
+  return recorded || UNRECORDED;
 }

@@ -28,6 +28,12 @@ describe('the partitions of the task queues of the dev server', () => {
     assert.equal(partitionsOf(dbFile, 1), 4);
   });
 
+  it('are four, which reads all tasks, for a file whose record is empty', () => {
+    writeFileSync(dbFile, '');
+    writeFileSync(`${dbFile}-partitions`, '');
+    assert.equal(partitionsOf(dbFile, 1), 4);
+  });
+
   it('are recorded again if the file was removed', () => {
     partitionsOf(dbFile, 2);
     assert.equal(partitionsOf(dbFile, 1), 1);
