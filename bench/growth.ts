@@ -65,18 +65,15 @@ async function measureStage(setup: Setup, measureWrites: () => Promise<number>):
   });
   const load = { events: sizes.events, publishers: 30, path: PATH };
   await receiver.clear();
-  let delivered = Number.NaN;
-  let deliveryMs = Number.NaN;
-  const costs = await measureCosts(baton.fresh.url, async () => {
-    const result = await publishBurst(events, receiver, load);
-    [delivered, deliveryMs] = [result.arrivedPerSecond, result.deliveryTime.p50];
-  });
+  const { result: burst, costs } = await measureCosts(baton.fresh.url, () =>
+    publishBurst(events, receiver, load),
+  );
   return new Map([
     ['submit, p50 (ms)', times?.submit.p50 ?? Number.NaN],
     ['submit → callback, p50 (ms)', times?.toCallback?.p50 ?? Number.NaN],
     ['CPU of a task (ms)', (1_000 * total(tasks.costs.cpu)) / together],
-    ['publish → arrival in a burst, p50 (ms)', deliveryMs],
-    ['time of a delivery in a burst (ms)', 1_000 / delivered],
+    ['publish → arrival in a burst, p50 (ms)', burst.deliveryTime.p50],
+    ['time of a delivery in a burst (ms)', 1_000 / burst.arrivedPerSecond],
     ['CPU of an event (µs)', (1_000_000 * total(costs.cpu)) / sizes.events],
     ['log of the database for a task (KB)', tasks.costs.stored.log / together / 1_000],
     ['log of the database for an event (KB)', costs.stored.log / sizes.events / 1_000],

@@ -86,15 +86,16 @@ async function measureBursts(
   setup: Setup,
   { events, wideEvents }: { events: number; wideEvents: number },
 ): Promise<Bursts> {
-  let one = {} as Burst;
-  const costs = await measureCosts(setup.database, async () => {
-    one = await measureOneWebhook(setup, events);
-  });
-  let wideRate = 0;
-  const wideCosts = await measureCosts(setup.database, async () => {
-    wideRate = await measureManyWebhooks(setup, wideEvents);
-  });
-  return { events, wideEvents, one, costs, wideRate, wideCosts };
+  const one = await measureCosts(setup.database, () => measureOneWebhook(setup, events));
+  const wide = await measureCosts(setup.database, () => measureManyWebhooks(setup, wideEvents));
+  return {
+    events,
+    wideEvents,
+    one: one.result,
+    costs: one.costs,
+    wideRate: wide.result,
+    wideCosts: wide.costs,
+  };
 }
 
 /** Returns the microseconds of CPU of an event with one webhook, and of a delivery of one with ten. */

@@ -6,15 +6,18 @@ import { diffStorage, measureStorage, type Storage } from './storage.ts';
 /** The costs of some work: CPU-seconds by kind of process, and bytes in the databases. */
 export type Costs = { cpu: ByPart; stored: Storage };
 
-/** Runs `work` and measures its costs. `url`: the service's database. */
-export async function measureCosts(url: string, work: () => Promise<unknown>): Promise<Costs> {
+/** Runs `work`, measures its costs, and returns them with its result. `url`: the service's database. */
+export async function measureCosts<T>(
+  url: string,
+  work: () => Promise<T>,
+): Promise<{ result: T; costs: Costs }> {
   const client = new Client(url);
   await client.connect();
   try {
     const before = { stored: await measureStorage(client), cpu: cpuByPart() };
-    await work();
+    const result = await work();
     const cpu = diffParts(before.cpu, cpuByPart());
-    return { cpu, stored: diffStorage(before.stored, await measureStorage(client)) };
+    return { result, costs: { cpu, stored: diffStorage(before.stored, await measureStorage(client)) } };
   } finally {
     await client.end();
   }

@@ -72,12 +72,12 @@ export async function measureConcurrently(
   kind: TaskKind,
   { times, submitters, database }: { times: number; submitters: number; database: string },
 ): Promise<TaskLoad> {
-  let durationMs = Number.NaN;
-  const costs = await measureCosts(database, async () => {
+  const { result, costs } = await measureCosts(database, async () => {
     const ids: string[] = [];
     const one = async () => void ids.push((await submitOne(kind)).id);
-    durationMs = await measureMs(() => runConcurrently(times, submitters, one));
+    const durationMs = await measureMs(() => runConcurrently(times, submitters, one));
     await Promise.all(ids.slice(-submitters).map(kind.waitForEnd));
+    return (1_000 * times) / durationMs;
   });
-  return { perSecond: (1_000 * times) / durationMs, costs };
+  return { perSecond: result, costs };
 }
