@@ -1,14 +1,44 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { runPrepared } from '../../src/database/common/prepared.ts';
+import { listTargetsForGroups } from '../../src/database/webhooks/webhook-targets.ts';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { successOf } from '../support/results.ts';
 import { useInstallation } from '../support/installation.ts';
 import { eventually } from '../support/eventually.ts';
 
 const GROWN = 70_000;
+
+/** Returns how many rows of a table were read without an index so far. */
+async function rowsReadOf(database: Database, table: string): Promise<number> {
+  return await readStatistic(
+    database,
+    sql`select seq_tup_read::float8 as value from pg_stat_user_tables where relname = ${table}`,
+  );
+}
+
+/** Returns how many entries of all indexes of a table were read so far. */
+async function entriesReadOf(database: Database, table: string): Promise<number> {
+  return await readStatistic(
+    database,
+    sql`select sum(idx_tup_read)::float8 as value from pg_stat_user_indexes where relname = ${table}`,
+  );
+}
+
+async function readStatistic(database: Database, statement: RawBuilder<unknown>): Promise<number> {
+  const db = queryBuilderOf(database);
+  await sql`select pg_stat_force_next_flush()`.execute(db);
+  const { rows } = await statement.execute(db);
+  return (rows[0] as { value: number }).value;
+}
+
+async function increaseOf(read: () => Promise<number>, work: () => Promise<unknown>): Promise<number> {
+  const before = await read();
+  await work();
+  return (await read()) - before;
+}
 
 describe('a statement that was prepared while its table was empty', function () {
   this.timeout(120_000);
@@ -38,20 +68,9 @@ describe('a statement that was prepared while its table was empty', function () 
     return rows.map(({ id }) => id);
   }
 
-  /** Returns how many rows of the table were read without an index during the work. */
+  /** Returns how many rows of the table of deliveries were read without an index during the work. */
   async function rowsRead(work: () => Promise<unknown>): Promise<number> {
-    const before = await readSoFar();
-    await work();
-    return (await readSoFar()) - before;
-  }
-
-  async function readSoFar(): Promise<number> {
-    const db = queryBuilderOf(database);
-    await sql`select pg_stat_force_next_flush()`.execute(db);
-    const { rows } = await sql<{ read: string }>`
-      select seq_tup_read as read from pg_stat_user_tables where relname = 'deliveries'
-    `.execute(db);
-    return Number(rows[0]?.read);
+    return await increaseOf(() => rowsReadOf(database, 'deliveries'), work);
   }
 
   /** Records results as a worker does. */
@@ -83,5 +102,38 @@ describe('a statement that was prepared while its table was empty', function () 
     await newDeliveries(GROWN);
     await eventually('rows are found with the index', async () => (await rowsRead(readByJoin)) === 0);
     for (let time = 0; time < 8; time += 1) assert.equal(await rowsRead(readByJoin), 0);
+  });
+});
+
+describe('a workspace with many events', () => {
+  const fresh = useInstallation({ poolSize: 1 });
+  const GROUPS = 2_000;
+  const IN_GROUP = 20;
+  const groupId = (index: number) => `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`;
+  before(async () => {
+    const workspaceId = fresh.installation.workspace_id;
+    const db = queryBuilderOf(fresh.database);
+    // The statement must not depend on statistics of the new events.
+    await sql`alter table events set (autovacuum_enabled = false)`.execute(db);
+    await sql`
+      insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
+      values (${randomUUID()}::uuid, ${workspaceId}::uuid, 'W', 'http://x', '[]', 'x', now(), now())
+    `.execute(db);
+    await sql`
+      insert into events (workspace_id, id, event, "timestamp", content_hash, words, received_at, group_id)
+      select ${workspaceId}::uuid, 'e' || n, 'issue.created', now(), '', '', now(),
+        ('00000000-0000-7000-8000-' || lpad((n / ${IN_GROUP}::int)::text, 12, '0'))::uuid
+      from generate_series(0, ${GROUPS * IN_GROUP - 1}::int) n
+    `.execute(db);
+  });
+
+  it('finds the webhooks of groups by reading only the events of those groups', async () => {
+    const newest = Array.from({ length: 10 }, (_, index) => groupId(GROUPS - 1 - index));
+    const read = async () =>
+      (await rowsReadOf(fresh.database, 'events')) + (await entriesReadOf(fresh.database, 'events'));
+    const count = await increaseOf(read, async () => {
+      assert.equal((await listTargetsForGroups(fresh.database, newest)).size, 1);
+    });
+    assert.ok(count > 0 && count <= newest.length * IN_GROUP, `${count} events were read`);
   });
 });

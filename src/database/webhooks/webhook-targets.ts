@@ -36,15 +36,21 @@ const COLUMNS = sql.raw(
    standard_webhooks, active, consecutive_failures, enabled_count, disabled_at, deleted_at, listening_until`,
 );
 
-/** Returns all webhooks, except deleted ones, of the workspaces of the groups' events; by workspace, oldest first. */
+/**
+ * Returns all webhooks, except deleted ones, of the workspaces of the groups' events; by workspace, oldest first. The events
+ * are read first: as part of the condition, PostgreSQL would read all events of each workspace until it finds one of the
+ * groups.
+ */
 export async function listTargetsForGroups(
   database: Database,
   groupIds: readonly string[],
 ): Promise<Map<string, WebhookTarget[]>> {
   const statement = sql<Row>`
+    with receiving as materialized (
+      select distinct workspace_id from events where group_id = any(${groupIds}::uuid[])
+    )
     select ${COLUMNS} from webhooks
-    where workspace_id in (select workspace_id from events where group_id = any(${groupIds}::uuid[]))
-      and deleted_at is null
+    where workspace_id in (select workspace_id from receiving) and deleted_at is null
     order by id
   `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
