@@ -6,6 +6,8 @@ import { createManualRetryActivities } from '../../src/activities/deliveries/man
 import { createRetryActivities } from '../../src/activities/deliveries/retries.ts';
 import type { RecordedResult } from '../../src/database/webhooks/delivery-results.ts';
 import type { DeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
+import type { WebhookTarget } from '../../src/database/webhooks/webhook-targets.ts';
+import { INACTIVE_REASON } from '../../src/domain/webhooks/delivery.ts';
 import type { DeliveryToSend } from '../../src/database/webhooks/dispatch.ts';
 
 const engineTime = async () => Date.now();
@@ -37,6 +39,13 @@ const recorded = (status: 'succeeded' | 'retrying'): AttemptOutcome => ({
 });
 const NO_ROOM: AttemptOutcome = { kind: 'no_room' };
 
+function targetsWith(change: Partial<WebhookTarget> = {}): Map<string, WebhookTarget> {
+  const target = { id: 'w1', active: true, disabled_at: null, deleted_at: null, ...change };
+  return new Map([['w1', target as WebhookTarget]]);
+}
+
+const ACTIVE = targetsWith();
+
 /** Lets the clock that limits a round jump ahead. */
 function jump(ms: number): void {
   const begun = performance.now();
@@ -61,12 +70,22 @@ describe('a round of a backlog', () => {
   async function drain(
     ids: readonly string[],
     attempt: (id: string, index: number) => AttemptOutcome,
-    { width = 1, environment = new MockActivityEnvironment() } = {},
+    {
+      width = 1,
+      environment = new MockActivityEnvironment(),
+      targets = ACTIVE,
+    }: { width?: number; environment?: MockActivityEnvironment; targets?: Map<string, WebhookTarget> } = {},
   ) {
     const left = new Set(ids);
     const made: string[] = [];
+    const unsent: unknown[] = [];
     const store = {
       listBacklog: async (_id: string, limit: number) => [...left].slice(0, limit).map(deliveryOf),
+      readTargets: async () => targets,
+      async markUnsent(rows: readonly { id: string }[], status: string, reason: string) {
+        for (const { id } of rows) left.delete(id);
+        unsent.push([rows.map(({ id }) => id), status, reason]);
+      },
     } as Partial<DeliveryStore> as DeliveryStore;
     const attemptOf: Attempt = async ({ id }) => {
       made.push(id);
@@ -76,7 +95,7 @@ describe('a round of a backlog', () => {
     };
     const { drainBacklog } = createRetryActivities({ store, attempt: attemptOf, engineTime });
     const round = await run(environment, drainBacklog, { webhookId: 'w1', width });
-    return { round, made };
+    return { round, made, unsent };
   }
 
   it('sends all, and says whether the last attempt succeeded', async () => {
@@ -97,6 +116,7 @@ describe('a round of a backlog', () => {
         limits.push(limit);
         return backlog.slice(0, limit).map(deliveryOf);
       },
+      readTargets: async () => ACTIVE,
     } as Partial<DeliveryStore> as DeliveryStore;
     const attempt: Attempt = async ({ id }, { now: _now, signal: _signal, ...given }) => {
       options.push(given);
@@ -117,6 +137,35 @@ describe('a round of a backlog', () => {
     assert.deepEqual(limits, [200, 1]);
     const expected = { trigger: 'automatic', freshMs: null, startsRetries: true };
     assert.deepEqual(options, [expected, expected, expected]);
+  });
+
+  it('makes no attempts if the webhook may not get them, and records why, for up to 200 deliveries at once', async () => {
+    const backlog = Array.from({ length: 201 }, (_, index) => `d${index}`);
+    const never = () => assert.fail('an attempt was made');
+    const refused = (targets: Map<string, WebhookTarget>) => drain(backlog, never, { targets });
+    const at = new Date();
+    const cases: [Map<string, WebhookTarget>, status: string, reason: string][] = [
+      [new Map(), 'cancelled', 'the webhook was deleted'],
+      [targetsWith({ deleted_at: at }), 'cancelled', 'the webhook was deleted'],
+      [targetsWith({ disabled_at: at }), 'held', 'the webhook is disabled'],
+      [targetsWith({ active: false }), 'skipped', INACTIVE_REASON],
+    ];
+    for (const [targets, status, reason] of cases) {
+      const { round, unsent } = await refused(targets);
+      assert.deepEqual(unsent, [[backlog.slice(0, 200), status, reason]]);
+      assert.deepEqual(round, { isMore: true, isWell: true, isCrowded: false });
+    }
+  });
+
+  it('reads no webhook for an empty backlog', async () => {
+    const store = { listBacklog: async () => [] } as Partial<DeliveryStore> as DeliveryStore;
+    const { drainBacklog } = createRetryActivities({
+      store,
+      attempt: () => assert.fail('an attempt was made'),
+      engineTime,
+    });
+    const round = await new MockActivityEnvironment().run(drainBacklog, { webhookId: 'w1', width: 1 });
+    assert.deepEqual(round, { isMore: false, isWell: true, isCrowded: false });
   });
 
   it('is crowded only if no attempt got a place', async () => {

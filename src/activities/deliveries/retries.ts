@@ -6,7 +6,8 @@ import { placeWaitMs } from '../../domain/common/retry-schedules.ts';
 import type { AttemptInput, BacklogInput, DeliveryInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { allEnded } from './all-ended.ts';
-import { engineClock, type Attempt, type EngineTime } from './attempts.ts';
+import { engineClock, refusalOf, type Attempt, type EngineTime } from './attempts.ts';
+import type { Post } from './post.ts';
 import { attemptSignals, createRequestedAttempts } from './requested-attempts.ts';
 import { selectSendable } from './sendable-deliveries.ts';
 
@@ -114,7 +115,8 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
     const now = await engineClock(engineTime);
     const begun = performance.now();
     const backlog = await store.listBacklog(webhookId, BACKLOG_BATCH);
-    const queue = await selectSendable(store, backlog, now());
+    const sendable = await selectSendable(store, backlog, now());
+    const queue = (await isRefused(webhookId, sendable, now())) ? [] : sendable;
     const { signal } = attemptSignals();
     const options = { trigger: 'automatic', now, freshMs: null, startsRetries: true, signal } as const;
     let isWell = true;
@@ -136,6 +138,20 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
     await allEnded(Array.from({ length: Math.min(width, queue.length) }, work));
     const isMore = (await store.listBacklog(webhookId, 1)).length > 0;
     return { isMore, isWell, isCrowded: isCrowded && attempts === 0 };
+  }
+
+  /**
+   * Returns whether the webhook may not get its backlog, after recording why for these deliveries together. Each attempt
+   * would find out by itself, but would record it in a statement of its own: thousands after a webhook with a long backlog
+   * was deleted.
+   */
+  async function isRefused(webhookId: string, deliveries: readonly Post[], now: Date): Promise<boolean> {
+    if (deliveries.length === 0) return false;
+    const refusal = refusalOf((await store.readTargets([webhookId])).get(webhookId) ?? null);
+    if (!refusal) return false;
+    const [status, reason] = refusal;
+    await store.markUnsent(deliveries, status, reason, now);
+    return true;
   }
 }
 
