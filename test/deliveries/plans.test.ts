@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sql, type RawBuilder } from 'kysely';
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { runPrepared } from '../../src/database/common/prepared.ts';
+import { markUnsent } from '../../src/database/webhooks/dispatch.ts';
 import { listTargetsForGroups } from '../../src/database/webhooks/webhook-targets.ts';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { successOf } from '../support/results.ts';
@@ -135,5 +136,47 @@ describe('a workspace with many events', () => {
       assert.equal((await listTargetsForGroups(fresh.database, newest)).size, 1);
     });
     assert.ok(count > 0 && count <= newest.length * IN_GROUP, `${count} events were read`);
+  });
+});
+
+describe('a webhook with many waiting deliveries', () => {
+  const fresh = useInstallation({ poolSize: 1 });
+  const WAITING = 20_000;
+  const webhookId = randomUUID();
+  let waiting: string[] = [];
+  before(async () => {
+    const workspaceId = fresh.installation.workspace_id;
+    const db = queryBuilderOf(fresh.database);
+    const insert = async (status: string) => {
+      const { rows } = await sql<{ id: string }>`
+        insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
+        select gen_random_uuid(), ${workspaceId}::uuid, ${webhookId}::uuid, n, 'e', 'issue.created', ${status}, now(), now()
+        from generate_series(1, ${WAITING}::int) n returning id
+      `.execute(db);
+      return rows.map(({ id }) => id);
+    };
+    // By its statistics, no delivery waits.
+    await sql`alter table deliveries set (autovacuum_enabled = false)`.execute(db);
+    await sql`
+      insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
+      values (${webhookId}::uuid, ${workspaceId}::uuid, 'W', 'http://x', '[]', 'x', now(), now())
+    `.execute(db);
+    await insert('failed');
+    await sql`analyze deliveries`.execute(db);
+    waiting = await insert('pending');
+  });
+
+  it('reads only those that will not be sent when it records why', async () => {
+    const unsent = waiting.slice(0, 200).map((id) => ({ id, generation: 0 }));
+    const read = async () =>
+      (await rowsReadOf(fresh.database, 'deliveries')) + (await entriesReadOf(fresh.database, 'deliveries'));
+    const count = await increaseOf(read, () =>
+      markUnsent(fresh.database, unsent, 'held', 'a reason', new Date()),
+    );
+    assert.ok(count > 0 && count <= 3 * unsent.length, `${count} rows and entries were read`);
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int from deliveries where status = 'held'
+    `.execute(queryBuilderOf(fresh.database));
+    assert.deepEqual(rows, [{ count: unsent.length }]);
   });
 });

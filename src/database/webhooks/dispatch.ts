@@ -155,7 +155,8 @@ export async function moveToBacklog(database: Database, ids: readonly string[], 
 
 /**
  * Cancels, skips or holds deliveries that must not be sent, because their webhook is disabled, inactive or deleted, or
- * their payload is gone. A delivery whose schedule has restarted since it was read stays unchanged.
+ * their payload is gone. A delivery whose schedule has restarted since it was read stays unchanged. The lookups are lateral, so
+ * that they use the index of the ids: a join read every waiting delivery of all webhooks for each of 200.
  */
 export async function markUnsent(
   database: Database,
@@ -167,13 +168,19 @@ export async function markUnsent(
   const ids = deliveries.map(({ id }) => id);
   const generations = deliveries.map(({ generation }) => generation);
   const statement = sql`
-    with aside as (
-    update deliveries d
-    set status = ${status}, reason = ${reason}, in_backlog = false, next_attempt_at = null,
-      generation = d.generation + 1, updated_at = ${now}::timestamptz
-    from unnest(${ids}::uuid[], ${generations}::integer[]) as known (id, generation)
-    where d.id = known.id and d.generation = known.generation and d.status in ('pending', 'retrying')
-    returning d.id, d.webhook_id
+    with waiting as materialized (
+      select found.id from unnest(${ids}::uuid[], ${generations}::integer[]) as known (id, generation)
+      cross join lateral (
+        select id from deliveries
+        where id = known.id and generation = known.generation and status in ('pending', 'retrying')
+        for no key update
+      ) as found
+    ), aside as (
+      update deliveries d
+      set status = ${status}, reason = ${reason}, in_backlog = false, next_attempt_at = null,
+        generation = d.generation + 1, updated_at = ${now}::timestamptz
+      from waiting where d.id = waiting.id
+      returning d.id, d.webhook_id
     ), ${notificationCte('aside')}
     select ${NOTIFIED} from aside limit 1
   `.compile(queryBuilderOf(database));
