@@ -156,7 +156,8 @@ export async function moveToBacklog(database: Database, ids: readonly string[], 
 /**
  * Cancels, skips or holds deliveries that must not be sent, because their webhook is disabled, inactive or deleted, or
  * their payload is gone. A delivery whose schedule has restarted since it was read stays unchanged. The lookups are lateral, so
- * that they use the index of the ids: a join read every waiting delivery of all webhooks for each of 200.
+ * that they use the index of the ids: a join read every waiting delivery of all webhooks for 200 ids. Rows are locked in the
+ * order of their ids, against deadlocks.
  */
 export async function markUnsent(
   database: Database,
@@ -169,7 +170,9 @@ export async function markUnsent(
   const generations = deliveries.map(({ generation }) => generation);
   const statement = sql`
     with waiting as materialized (
-      select found.id from unnest(${ids}::uuid[], ${generations}::integer[]) as known (id, generation)
+      select found.id from (
+        select * from unnest(${ids}::uuid[], ${generations}::integer[]) as given (id, generation) order by id
+      ) as known
       cross join lateral (
         select id from deliveries
         where id = known.id and generation = known.generation and status in ('pending', 'retrying')
