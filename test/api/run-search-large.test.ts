@@ -8,6 +8,7 @@ import { countRuns, listRuns, type RunFilter } from '../../src/database/tasks/ta
 import { MAX_CHECKED_RUNS, MAX_INDEXED_RUNS } from '../../src/domain/common/limits.ts';
 import { runSearchOf } from '../../src/domain/tasks/run-search.ts';
 import { useInstallation } from '../support/installation.ts';
+import { readsOf } from '../support/table-reads.ts';
 
 const RUNS = 60_000;
 /** The oldest runs, whose title contains a word that no newer one contains. */
@@ -66,11 +67,8 @@ describe('the search in a list of 60,000 tasks', () => {
 
   /** Returns the number of rows of `task_runs` that have been read so far. The pool has one connection. */
   const readSoFar = async (): Promise<number> => {
-    await sql`select pg_stat_force_next_flush()`.execute(queryBuilderOf(database));
-    const { rows } = await sql<{ read: string }>`
-      select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables where relname = 'task_runs'
-    `.execute(queryBuilderOf(database));
-    return Number(rows[0]?.read);
+    const { unindexed, indexed } = await readsOf(database, 'task_runs');
+    return unindexed + indexed;
   };
 
   for (const [title, filter, q, count, most = 500] of [

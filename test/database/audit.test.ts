@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { listAudit } from '../../src/database/people/audit.ts';
 import { useInstallation } from '../support/installation.ts';
+import { readsOf } from '../support/table-reads.ts';
 
 const ENTRIES = 20_000;
 const BEGUN = Date.parse('2026-01-01T00:00:00Z');
@@ -18,11 +19,8 @@ describe('the audit log with 20,000 entries', () => {
     const { workspace_id: workspaceId } = fresh.installation;
     const db = queryBuilderOf(fresh.database);
     const readSoFar = async () => {
-      await sql`select pg_stat_force_next_flush()`.execute(db);
-      const { rows } = await sql<{ read: string }>`
-        select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables where relname = 'audit_log'
-      `.execute(db);
-      return Number(rows[0]?.read);
+      const { unindexed, indexed } = await readsOf(fresh.database, 'audit_log');
+      return unindexed + indexed;
     };
     await sql`delete from audit_log`.execute(db);
     await sql`

@@ -1,38 +1,22 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { runPrepared } from '../../src/database/common/prepared.ts';
 import { markUnsent } from '../../src/database/webhooks/dispatch.ts';
 import { listTargetsForGroups } from '../../src/database/webhooks/webhook-targets.ts';
 import { recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import { successOf } from '../support/results.ts';
+import { storedRows } from '../support/stored-rows.ts';
+import { readsOf } from '../support/table-reads.ts';
 import { useInstallation } from '../support/installation.ts';
 import { eventually } from '../support/eventually.ts';
 
 const GROWN = 70_000;
 
-/** Returns how many rows of a table were read without an index so far. */
-async function rowsReadOf(database: Database, table: string): Promise<number> {
-  return await readStatistic(
-    database,
-    sql`select seq_tup_read::float8 as value from pg_stat_user_tables where relname = ${table}`,
-  );
-}
-
-/** Returns how many entries of all indexes of a table were read so far. */
-async function entriesReadOf(database: Database, table: string): Promise<number> {
-  return await readStatistic(
-    database,
-    sql`select sum(idx_tup_read)::float8 as value from pg_stat_user_indexes where relname = ${table}`,
-  );
-}
-
-async function readStatistic(database: Database, statement: RawBuilder<unknown>): Promise<number> {
-  const db = queryBuilderOf(database);
-  await sql`select pg_stat_force_next_flush()`.execute(db);
-  const { rows } = await statement.execute(db);
-  return (rows[0] as { value: number }).value;
+/** Returns how many rows were read without an index, and entries of indexes, so far. */
+async function allReadsOf(database: Database, table: string): Promise<number> {
+  const { unindexed, entries } = await readsOf(database, table);
+  return unindexed + entries;
 }
 
 async function increaseOf(read: () => Promise<number>, work: () => Promise<unknown>): Promise<number> {
@@ -41,37 +25,44 @@ async function increaseOf(read: () => Promise<number>, work: () => Promise<unkno
   return (await read()) - before;
 }
 
+async function insertDeliveries(
+  database: Database,
+  {
+    workspaceId,
+    webhookId,
+    count,
+    status = 'pending',
+  }: { workspaceId: string; webhookId: string; count: number; status?: string },
+): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
+    select gen_random_uuid(), ${workspaceId}::uuid, ${webhookId}::uuid, n, 'e', 'issue.created', ${status}, now(), now()
+    from generate_series(1, ${count}::int) n returning id
+  `.execute(queryBuilderOf(database));
+  return rows.map(({ id }) => id);
+}
+
 describe('a statement that was prepared while its table was empty', function () {
   this.timeout(120_000);
   // One connection, so that all plans belong to it.
   const fresh = useInstallation({ poolSize: 1 });
   let database: Database;
   let workspaceId: string;
-  const webhookId = randomUUID();
+  let webhookId: string;
   before(async () => {
     ({ database } = fresh);
     workspaceId = fresh.installation.workspace_id;
     const db = queryBuilderOf(database);
     // Only the test may cause new plans.
     await sql`alter table deliveries set (autovacuum_enabled = false)`.execute(db);
-    await sql`
-      insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
-      values (${webhookId}::uuid, ${workspaceId}::uuid, 'W', 'http://x', '[]', 'x', now(), now())
-    `.execute(db);
+    webhookId = await storedRows(fresh).webhook();
   });
 
-  async function newDeliveries(count: number): Promise<string[]> {
-    const { rows } = await sql<{ id: string }>`
-      insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
-      select gen_random_uuid(), ${workspaceId}::uuid, ${webhookId}::uuid, n, 'e', 'issue.created', 'pending', now(), now()
-      from generate_series(1, ${count}) n returning id
-    `.execute(queryBuilderOf(database));
-    return rows.map(({ id }) => id);
-  }
+  const newDeliveries = (count: number) => insertDeliveries(database, { workspaceId, webhookId, count });
 
   /** Returns how many rows of the table of deliveries were read without an index during the work. */
   async function rowsRead(work: () => Promise<unknown>): Promise<number> {
-    return await increaseOf(() => rowsReadOf(database, 'deliveries'), work);
+    return await increaseOf(async () => (await readsOf(database, 'deliveries')).unindexed, work);
   }
 
   /** Records results as a worker does. */
@@ -116,10 +107,7 @@ describe('a workspace with many events', () => {
     const db = queryBuilderOf(fresh.database);
     // The statement must not depend on statistics of the new events.
     await sql`alter table events set (autovacuum_enabled = false)`.execute(db);
-    await sql`
-      insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
-      values (${randomUUID()}::uuid, ${workspaceId}::uuid, 'W', 'http://x', '[]', 'x', now(), now())
-    `.execute(db);
+    await storedRows(fresh).webhook();
     await sql`
       insert into events (workspace_id, id, event, "timestamp", content_hash, words, received_at, group_id)
       select ${workspaceId}::uuid, 'e' || n, 'issue.created', now(), '', '', now(),
@@ -130,8 +118,7 @@ describe('a workspace with many events', () => {
 
   it('finds the webhooks of groups by reading only the events of those groups', async () => {
     const newest = Array.from({ length: 10 }, (_, index) => groupId(GROUPS - 1 - index));
-    const read = async () =>
-      (await rowsReadOf(fresh.database, 'events')) + (await entriesReadOf(fresh.database, 'events'));
+    const read = () => allReadsOf(fresh.database, 'events');
     const count = await increaseOf(read, async () => {
       assert.equal((await listTargetsForGroups(fresh.database, newest)).size, 1);
     });
@@ -142,25 +129,15 @@ describe('a workspace with many events', () => {
 describe('a webhook with many waiting deliveries', () => {
   const fresh = useInstallation({ poolSize: 1 });
   const WAITING = 20_000;
-  const webhookId = randomUUID();
   let waiting: string[] = [];
   before(async () => {
     const workspaceId = fresh.installation.workspace_id;
     const db = queryBuilderOf(fresh.database);
-    const insert = async (status: string) => {
-      const { rows } = await sql<{ id: string }>`
-        insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
-        select gen_random_uuid(), ${workspaceId}::uuid, ${webhookId}::uuid, n, 'e', 'issue.created', ${status}, now(), now()
-        from generate_series(1, ${WAITING}::int) n returning id
-      `.execute(db);
-      return rows.map(({ id }) => id);
-    };
+    const webhookId = await storedRows(fresh).webhook();
+    const insert = (status: string) =>
+      insertDeliveries(fresh.database, { workspaceId, webhookId, count: WAITING, status });
     // By its statistics, no delivery waits.
     await sql`alter table deliveries set (autovacuum_enabled = false)`.execute(db);
-    await sql`
-      insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at)
-      values (${webhookId}::uuid, ${workspaceId}::uuid, 'W', 'http://x', '[]', 'x', now(), now())
-    `.execute(db);
     await insert('failed');
     await sql`analyze deliveries`.execute(db);
     waiting = await insert('pending');
@@ -168,8 +145,7 @@ describe('a webhook with many waiting deliveries', () => {
 
   it('reads only those that will not be sent when it records why', async () => {
     const unsent = waiting.slice(0, 200).map((id) => ({ id, generation: 0 }));
-    const read = async () =>
-      (await rowsReadOf(fresh.database, 'deliveries')) + (await entriesReadOf(fresh.database, 'deliveries'));
+    const read = () => allReadsOf(fresh.database, 'deliveries');
     const count = await increaseOf(read, () =>
       markUnsent(fresh.database, unsent, 'held', 'a reason', new Date()),
     );

@@ -116,7 +116,7 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
     const begun = performance.now();
     const backlog = await store.listBacklog(webhookId, BACKLOG_BATCH);
     const sendable = await selectSendable(store, backlog, now());
-    const queue = (await isRefused(webhookId, sendable, now())) ? [] : sendable;
+    const queue = await selectAllowed(webhookId, sendable, now());
     const { signal } = attemptSignals();
     const options = { trigger: 'automatic', now, freshMs: null, startsRetries: true, signal } as const;
     let isWell = true;
@@ -141,17 +141,17 @@ export function createRetryActivities({ store, attempt, engineTime }: RetryDepen
   }
 
   /**
-   * Returns whether the webhook may not get its backlog, after recording why for these deliveries together. Each attempt
+   * Returns these deliveries, or none if their webhook may not get any, after recording why for all together. Each attempt
    * would find out by itself, but would record it in a statement of its own: thousands after a webhook with a long backlog
    * was deleted.
    */
-  async function isRefused(webhookId: string, deliveries: readonly Post[], now: Date): Promise<boolean> {
-    if (deliveries.length === 0) return false;
+  async function selectAllowed(webhookId: string, deliveries: Post[], now: Date): Promise<Post[]> {
+    if (deliveries.length === 0) return [];
     const refusal = refusalOf((await store.readTargets([webhookId])).get(webhookId) ?? null);
-    if (!refusal) return false;
+    if (!refusal) return deliveries;
     const [status, reason] = refusal;
     await store.markUnsent(deliveries, status, reason, now);
-    return true;
+    return [];
   }
 }
 
