@@ -12,12 +12,12 @@ protected() {
   exec node --disable-sigusr1 --no-global-search-paths "$@"
 }
 
-# As in dev/launcher/node-service.ts. The first file loads TypeScript without a compiler. The second removes the time limit of calls
+# As in dev/launcher/node-service.ts. The first file loads code so that it needs little memory. The second removes the time limit of calls
 # into the workflow sandbox.
 service() {
-  export BATON_TYPESCRIPT_CACHE="$PWD/.local/cache/typescript"
+  export BATON_CODE_CACHE="$PWD/.local/cache/code"
   protected --max-semi-space-size=6 --disable-warning=ExperimentalWarning \
-    --import ./src/runtime/strip-types.mjs --import ./src/runtime/sandbox-preload.ts "$@"
+    --import ./src/runtime/load-code.mjs --import ./src/runtime/sandbox-preload.ts "$@"
 }
 
 case $process in

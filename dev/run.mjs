@@ -16,10 +16,10 @@ const incomplete = join(checkout, 'node_modules', '.baton-installing');
 const packagedNode = join(checkout, 'node_modules', 'node', 'bin', 'node');
 /** Where code is kept as `npm start` loads it, see `dev/launcher/precompile.ts`. */
 const cache = join(checkout, '.local', 'cache');
-const stripTypes = [
+const loadCode = [
   '--disable-warning=ExperimentalWarning',
   '--import',
-  join(checkout, 'src', 'runtime', 'strip-types.mjs'),
+  join(checkout, 'src', 'runtime', 'load-code.mjs'),
 ];
 
 /** The Node of this machine runs everything from this version on. An older one needs the package `node`. */
@@ -205,7 +205,7 @@ async function install(what) {
 /** Compiles the code of `npm start`. If this fails, the programs compile it and report why. */
 async function precompile() {
   const program = join(checkout, 'dev', 'launcher', 'precompile.ts');
-  const node = spawn(modernNode(), [...stripTypes, program], {
+  const node = spawn(modernNode(), [...loadCode, program], {
     cwd: checkout,
     stdio: 'ignore',
     env: environment(),
@@ -229,7 +229,7 @@ function environment() {
   const binaries = join(checkout, 'node_modules', '.bin');
   return {
     ...(word === 'start'
-      ? { NODE_COMPILE_CACHE: join(cache, 'node'), BATON_TYPESCRIPT_CACHE: join(cache, 'typescript') }
+      ? { NODE_COMPILE_CACHE: join(cache, 'node'), BATON_CODE_CACHE: join(cache, 'code') }
       : {}),
     ...process.env,
     PATH: `${binaries}:${process.env.PATH ?? ''}`,
@@ -274,5 +274,5 @@ const needsTools = !WITHOUT_TOOLS.includes(word);
 if (plan(needsTools) !== null) await installAlone(needsTools);
 if (!isPreparing) {
   const [program, ...before] = PROGRAMS[word];
-  handOver([...(word === 'start' ? stripTypes : []), join(checkout, program), ...before, ...words]);
+  handOver([...(word === 'start' ? loadCode : []), join(checkout, program), ...before, ...words]);
 }

@@ -3,6 +3,6 @@
 # stays between the two: that takes memory, and has to pass on signals. npm puts the installed Node first in PATH.
 checkout=$(cd "$(dirname "$0")/.." && pwd)
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$checkout/.local/cache/node}"
-export BATON_TYPESCRIPT_CACHE="${BATON_TYPESCRIPT_CACHE:-$checkout/.local/cache/typescript}"
-exec node --disable-warning=ExperimentalWarning --import "$checkout/src/runtime/strip-types.mjs" \
+export BATON_CODE_CACHE="${BATON_CODE_CACHE:-$checkout/.local/cache/code}"
+exec node --disable-warning=ExperimentalWarning --import "$checkout/src/runtime/load-code.mjs" \
   "$checkout/dev/launcher/start.ts" "$@"

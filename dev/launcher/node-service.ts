@@ -5,14 +5,14 @@ import type { Child } from './supervisor.ts';
 
 /**
  * The options of Node. A young generation of 6 MB instead of 16 saves 100 MB in an API process and a delivery worker under load, at
- * the same CPU. The first file loads TypeScript without a compiler. The second removes the time limit of calls into the workflow
+ * the same CPU. The first file loads code so that it needs little memory. The second removes the time limit of calls into the workflow
  * sandbox.
  */
 export const NODE_OPTIONS = [
   '--max-semi-space-size=6',
   '--disable-warning=ExperimentalWarning',
   '--import',
-  inCheckout('src', 'runtime', 'strip-types.mjs'),
+  inCheckout('src', 'runtime', 'load-code.mjs'),
   '--import',
   inCheckout('src', 'runtime', 'sandbox-preload.ts'),
 ];
@@ -78,7 +78,7 @@ export async function loadNodeService(
 
 function environmentOf(given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { NODE_COMPILE_CACHE: _, ...environment } = given;
-  return { ...MEMORY, BATON_TYPESCRIPT_CACHE: local('cache', 'typescript'), ...environment };
+  return { ...MEMORY, BATON_CODE_CACHE: local('cache', 'code'), ...environment };
 }
 
 function spawnService(

@@ -1,8 +1,8 @@
 import { inCheckout } from '../common/paths.ts';
 
 /*
- * Loads the code of the launcher and of our processes without running it, so that the caches contain it: without types in
- * BATON_TYPESCRIPT_CACHE (`src/runtime/strip-types.mjs`), and for the launcher, whose start everybody waits for, compiled in
+ * Loads the code of the launcher and of our processes without running it, so that the caches contain it: as our processes load it in
+ * BATON_CODE_CACHE (`src/runtime/load-code.mjs`), and for the launcher, whose start everybody waits for, compiled in
  * NODE_COMPILE_CACHE.
  */
 const PROGRAMS = [

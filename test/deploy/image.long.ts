@@ -11,7 +11,7 @@ import { freePort } from '../../dev/common/free-port.ts';
 import { inCheckout } from '../../dev/common/paths.ts';
 import { withClient } from '../../dev/services/postgres.ts';
 import { startProcess, type Ending, type RunningProcess } from '../../dev/common/processes.ts';
-import { withoutTypes } from '../../src/runtime/strip-types.mjs';
+import { withoutTypes } from '../../src/runtime/load-code.mjs';
 import { pythonTool } from '../../dev/services/python-tools.ts';
 import { eventually } from '../support/eventually.ts';
 import { services } from '../support/services.ts';
@@ -194,13 +194,33 @@ describe('the container image', function () {
   });
 
   it('loads its TypeScript without a compiler, from files without types', () => {
-    const cache = join(image.folder, '.local', 'cache', 'typescript');
+    const cache = join(image.folder, '.local', 'cache', 'code');
     const paths = [...filesBefore.keys()].filter((path) => /^(src|workers)\/.*\.ts$/.test(path));
     assert.ok(paths.length > 400, `${paths.length} files`);
     for (const path of paths) {
       const source = readFileSync(join(image.folder, path), 'utf8');
       assert.ok(withoutTypes(source, cache).startsWith(stripTypeScriptTypes(source)), path);
     }
+    assert.deepEqual(image.files(), filesBefore);
+  });
+
+  it('loads its packages without a parser, from files without comments', async () => {
+    const program = `import module from 'node:module';
+      const loaded = [];
+      module.registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+      for (const root of ['api/server', 'gateway/server', 'runtime/agent-models', 'runtime/agent-tools'])
+        await import('./src/' + root + '.ts');
+      for (const root of ['task', 'delivery']) await import('./workers/' + root + '-worker.ts');
+      const parser = loaded.filter((url) => url.includes('/node_modules/acorn/'));
+      process.stdout.write(JSON.stringify({ files: loaded.length, parser }), () => process.exit());`;
+    const words = ['--import', './src/runtime/load-code.mjs', '--input-type=module', '--eval', program];
+    const { stdout } = await promisify(execFile)(process.execPath, words, {
+      cwd: image.folder,
+      env: { ...image.environment, BATON_CODE_CACHE: join(image.folder, '.local', 'cache', 'code') },
+    });
+    const { files, parser } = JSON.parse(stdout) as { files: number; parser: string[] };
+    assert.ok(files > 1_000, `${files} files`);
+    assert.deepEqual(parser, []);
     assert.deepEqual(image.files(), filesBefore);
   });
 
@@ -262,9 +282,7 @@ describe('the container image', function () {
     const kept = paths.flatMap((path) => /^\.local\/cache\/(.+)-[0-9a-f]{16}\.js$/.exec(path)?.[1] ?? []);
     const kinds = ['agents', 'workflows'].flatMap((name) => [name, `${name}-sealed`]);
     assert.deepEqual(kept.toSorted(), kinds.flatMap((name) => [name, `${name}-traced`]).toSorted());
-    const others = paths.filter((path) =>
-      /^\.local\/(?!cache\/typescript(?:\/[0-9a-f]{64}\.js)?$)/.test(path),
-    );
+    const others = paths.filter((path) => /^\.local\/(?!cache\/code(?:\/[0-9a-f]{64}\.js)?$)/.test(path));
     assert.equal(others.length, kept.length + 1, others.join(', '));
   });
 

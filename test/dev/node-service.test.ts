@@ -40,8 +40,8 @@ describe('a process of the service', () => {
     const child = await loading.begin({ GIVEN: 'second', NODE_COMPILE_CACHE: folder });
     const { loaded, environment } = seenBy();
     assert.equal(loaded, 'first');
-    const { BATON_TYPESCRIPT_CACHE: cache, ...rest } = environment;
-    assert.match(cache, /typescript$/);
+    const { BATON_CODE_CACHE: cache, ...rest } = environment;
+    assert.match(cache, /code$/);
     assert.deepEqual(rest, {
       GIVEN: 'second',
       MALLOC_ARENA_MAX: '2',
