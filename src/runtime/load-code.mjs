@@ -25,6 +25,7 @@ const PACKAGE = /\/node_modules\/(?:@[^/]+\/)?([^/]+)\//;
 const JAVASCRIPT = /\.[cm]?js$/;
 /** A third of the files of packages are this long, in characters. They have nine tenths of the text. */
 const LARGE = 4_096;
+const utf8 = new TextDecoder();
 
 if (folder && stripTypeScriptTypes) {
   module.registerHooks({
@@ -38,7 +39,7 @@ if (folder && stripTypeScriptTypes) {
       }
       if (packageName === PARSER || !JAVASCRIPT.test(url)) return next(url, context);
       const loaded = next(url, context);
-      const source = String(loaded.source ?? '');
+      const source = typeof loaded.source === 'string' ? loaded.source : utf8.decode(loaded.source);
       if (source.length < LARGE) return loaded;
       const sourceType = loaded.format === 'module' ? 'module' : 'commonjs';
       return { ...loaded, source: withoutComments(source, sourceType, folder) };

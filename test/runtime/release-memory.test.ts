@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { getHeapStatistics } from 'node:v8';
+import { getHeapCodeStatistics, getHeapStatistics } from 'node:v8';
+import { runInThisContext } from 'node:vm';
 import { releaseMemory } from '../../src/runtime/release-memory.ts';
 
 const OBJECTS = 1_000_000;
+const FUNCTIONS = 10_000;
 
 describe('releasing memory', () => {
   it('gives the pages of objects that nobody uses back to the system', () => {
@@ -15,5 +17,25 @@ describe('releasing memory', () => {
     objects.length = 0;
     releaseMemory();
     assert.ok(megabytes() < least + 10, `${megabytes()} MB remain of ${least} MB`);
+  });
+
+  it('removes compiled code that has not run since, and compiles it again when it runs', () => {
+    const compiled = () => getHeapCodeStatistics().bytecode_and_metadata_size / 1_000_000;
+    releaseMemory();
+    const least = compiled();
+    const lines = Array.from(
+      { length: FUNCTIONS },
+      (_, number) => `function f${number}(a) { return a + ${number}; }`,
+    );
+    const calls = Array.from({ length: FUNCTIONS }, (_, number) => `f${number}(1)`);
+    const work = runInThisContext(
+      `(() => { ${lines.join('\n')}\nreturn () => [${calls.join()}]; })()`,
+    ) as () => number[];
+    const results = work();
+    assert.ok(compiled() > least + 1, `${compiled()} MB with the functions, ${least} MB without`);
+    releaseMemory();
+    releaseMemory();
+    assert.ok(compiled() < least + 0.5, `${compiled()} MB remain of ${least} MB`);
+    assert.deepEqual(work(), results);
   });
 });
