@@ -67,7 +67,7 @@ describe('the requests about a run that last', () => {
       caller: { kind: 'key', projectId, workspaceId, scopes: ['tasks:read'] },
       headers: { prefer: 'wait=60' },
       mediaType: 'text/event-stream',
-      signal: new AbortController().signal,
+      signal: () => new AbortController().signal,
     } as unknown as Call;
     for (const operation of ['readTask', 'readTaskEvents']) {
       const route = routes.find(({ operationId }) => operationId === operation);

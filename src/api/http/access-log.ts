@@ -29,7 +29,8 @@ export function accessLog(log: Logger, onRequest?: (answered: CompletedRequest) 
       const { statusCode: status } = context.res;
       const ms = performance.now() - begun;
       onRequest?.({ method, route: route ?? null, status, seconds: ms / 1_000 });
-      const isQuiet = status < 400 && path.startsWith(HEALTH);
+      const level = status < 400 && path.startsWith(HEALTH) ? 'debug' : 'info';
+      if (!log.isLevelEnabled(level)) return;
       const line = {
         request_id: requestId,
         ...(trace ? { trace_id: trace.traceId } : {}),
@@ -44,7 +45,7 @@ export function accessLog(log: Logger, onRequest?: (answered: CompletedRequest) 
         caller: caller?.label,
         address: context.ip,
       };
-      log[isQuiet ? 'debug' : 'info'](line, 'request');
+      log[level](line, 'request');
     });
     return next();
   };

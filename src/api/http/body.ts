@@ -56,6 +56,9 @@ function mediaTypeOf(context: Context, allowed: readonly string[]): string {
   if (encoding !== '' && encoding !== 'identity') {
     throw new Problem('unsupported_media_type', 'The body must not have a content encoding.');
   }
+  // Most requests, without a parser of media types and their parameters.
+  const plain = context.get('Content-Type');
+  if (allowed.includes(plain)) return plain;
   const charset = context.request.charset.toLowerCase();
   const given = context.request.is([...allowed]);
   if (given && ['', 'utf-8', 'utf8'].includes(charset)) return given;

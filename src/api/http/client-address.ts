@@ -24,8 +24,8 @@ export function addressOfRequest({ socket, headers }: IncomingMessage, trusted: 
 export function clientAddress(remote: string, forwardedFor: string, trusted: AddressSet): string {
   let client = plainAddress(remote) ?? remote;
   for (const hop of forwardedFor.split(',').toReversed()) {
-    const address = plainAddress(hop.trim());
-    if (!trusted.has(client) || address === null) break;
+    const address = trusted.has(client) ? plainAddress(hop.trim()) : null;
+    if (address === null) break;
     client = address;
   }
   return client;

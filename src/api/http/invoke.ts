@@ -49,7 +49,7 @@ export function createInvoke(
       // That of the message, if the protocol has one for each.
       traceparent: state.trace?.traceparent ?? null,
       mediaType: 'application/json',
-      signal,
+      signal: () => signal,
       claim: null,
     };
     const isPaid = route.limit !== 'events';

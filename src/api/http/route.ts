@@ -42,8 +42,8 @@ export type Call<Params = unknown, Query = unknown, Body = unknown, Who = Caller
   traceparent: string | null;
   /** The media type of the route that the caller prefers. */
   mediaType: string;
-  /** Aborted when the caller disconnects or the service shuts down. */
-  signal: AbortSignal;
+  /** Returns a signal that is aborted when the caller disconnects or the service shuts down. Most handlers need none. */
+  signal(): AbortSignal;
   /** The claimed idempotency key; null without a key. */
   claim: Claim | null;
 };

@@ -78,9 +78,8 @@ async function callOf(
     requestId: (context.state as RequestState).requestId,
     traceparent: (context.state as RequestState).trace?.traceparent ?? null,
     mediaType,
-    get signal() {
-      return AbortSignal.any([goneSignal(context), deps.stopping]);
-    },
+    // No getter: V8 would make a new class of objects for each request.
+    signal: () => AbortSignal.any([goneSignal(context), deps.stopping]),
     claim: null,
   };
 }
@@ -115,7 +114,9 @@ function send(context: Context, call: Call, answer: RouteResponse): void {
 function negotiate(route: Route, context: Context): string {
   const offered = route.mediaTypes ?? ['application/json'];
   if (!isNegotiated(route)) return 'application/json';
-  const chosen = context.accepts([...offered]);
+  const accepted = context.headers.accept;
+  const chosen =
+    accepted === undefined || accepted === '*/*' ? (offered[0] ?? false) : context.accepts([...offered]);
   if (chosen === false) throw new Problem('not_acceptable', `Available media types: ${offered.join(', ')}.`);
   return chosen;
 }

@@ -92,7 +92,8 @@ function read(deps: Dependencies, { waits }: TaskLimits): Route {
       const reading = await readRun(deps, row);
       const seconds = preferredWait([call.headers.prefer].flat().join(','));
       if (seconds === null) return { status: 200, body: await detailOf(deps, reading) };
-      const { caller, signal } = call;
+      const { caller } = call;
+      const signal = call.signal();
       const later = await waits.counted(caller, () => readWhenChanged(deps, reading, { seconds, signal }));
       await requireCredential(deps, caller);
       const headers = { 'Preference-Applied': `wait=${seconds}` };
@@ -214,8 +215,13 @@ function events(deps: Dependencies, { streams }: TaskLimits): Route {
       const after = lastSeen === undefined ? (call.query.after ?? 0) : Number(lastSeen);
       // 204 makes an EventSource stop reconnecting (WHATWG HTML, section 9.2.3).
       if (lastSeen !== undefined && isFeedOver(row) && after >= row.last_seq) return { status: 204 };
-      const { caller, signal } = call;
-      const stream = { caller, executionId: row.id, after: Math.min(after, 2_147_483_647), signal };
+      const { caller } = call;
+      const stream = {
+        caller,
+        executionId: row.id,
+        after: Math.min(after, 2_147_483_647),
+        signal: call.signal(),
+      };
       return { status: 200, stream: streams.counted(caller, () => eventStream(deps, stream)) };
     },
   });

@@ -23,6 +23,10 @@ export function payloadText({ id, event, timestamp, workspace, data }: PayloadPa
   return `${head.slice(0, -1)},"data":${data}}`;
 }
 
+/** Spaces that are not a single blank. */
+const SPACES = /\s\s|[^\S ]/;
+const PUNCTUATION = /[!-/:-@[-`{-~]/;
+const STARTS_AFTER_PUNCTUATION = /(?<=[!-/:-@[-`{-~])[^!-/:-@[-`{-~]/g;
 /** Maximum length of each of the two lines of search words. */
 const MAX_SEARCH_WORDS_LENGTH = 1_000;
 /** Fields of an object that people search for and recognize it by. */
@@ -37,26 +41,26 @@ const DEPLOYMENT_FIELDS = ['environment', 'version', 'status'] as const;
  */
 export function searchWordsOf(event: EventKind, data: Record<string, unknown>): string {
   const { object } = ABOUT_EVENTS[event];
-  const objects = [data[object], ...(object === 'issue' ? [] : [data['issue']])];
   const fields = object === 'deployment' ? DEPLOYMENT_FIELDS : READABLE_FIELDS;
-  const readable = [...objects.flatMap((one) => textsOf(one, fields)), ...textsOf(data['actor'], ['name'])];
-  const end = after(
-    objects.flatMap((one) => textsOf(one, ['id'])),
-    MAX_SEARCH_WORDS_LENGTH,
-  );
-  const start = after(readable, MAX_SEARCH_WORDS_LENGTH - end.length);
+  const issue = object === 'issue' ? undefined : data['issue'];
+  const end = `${textsIn(data[object], ['id'])}${textsIn(issue, ['id'])}`.slice(0, MAX_SEARCH_WORDS_LENGTH);
+  const readable = `${textsIn(data[object], fields)}${textsIn(issue, fields)}${textsIn(data['actor'], ['name'])}`;
+  const start = readable.slice(0, MAX_SEARCH_WORDS_LENGTH - end.length);
   const line = `${start}${end}`.slice(1);
   const ends = endsOfWords(start).join(' ').slice(0, MAX_SEARCH_WORDS_LENGTH);
   // NUL and lone surrogates cannot be stored.
   return `${line}\n${ends}`.replaceAll('\u0000', ' ').toWellFormed();
 }
 
-/** Returns the texts as they follow others, in one line, cut to a length. */
-function after(texts: readonly string[], length: number): string {
-  return texts
-    .map((text) => ` ${text.replaceAll(/\s+/g, ' ')}`)
-    .join('')
-    .slice(0, length);
+/** Returns the texts in these fields of an object, each after a space and in one line. */
+function textsIn(object: unknown, fields: readonly string[]): string {
+  if (object === null || typeof object !== 'object') return '';
+  let texts = '';
+  for (const field of fields) {
+    const text = (object as Record<string, unknown>)[field];
+    if (typeof text === 'string') texts += ` ${SPACES.test(text) ? text.replaceAll(/\s+/g, ' ') : text}`;
+  }
+  return texts;
 }
 
 /**
@@ -64,11 +68,11 @@ function after(texts: readonly string[], length: number): string {
  * words are found, each part of a word is.
  */
 function endsOfWords(text: string): string[] {
-  const ends = text.split(' ').flatMap((word) => {
-    const starts = [...word.matchAll(/(?<=[!-/:-@[-`{-~])[^!-/:-@[-`{-~]/g)];
-    return starts.map(({ index }) => word.slice(index));
-  });
-  return [...new Set(ends)];
+  const ends = new Set<string>();
+  for (const word of text.split(' '))
+    if (PUNCTUATION.test(word))
+      for (const { index } of word.matchAll(STARTS_AFTER_PUNCTUATION)) ends.add(word.slice(index));
+  return [...ends];
 }
 
 /** Returns whether a search finds events of a kind by this word: the beginning of the kind, or of a part of it. */
@@ -89,12 +93,4 @@ export function describeEvent(event: { id: string; event: EventKind }, words: st
   const line = words.replace(/\n.*/s, '');
   const head = `${event.id} ${event.event}`;
   return (`${line} `.startsWith(`${head} `) ? line.slice(head.length + 1) : line) || null;
-}
-
-/** Returns the texts in these fields of an object. */
-function textsOf(object: unknown, fields: readonly string[]): string[] {
-  if (object === null || typeof object !== 'object') return [];
-  return fields
-    .map((field) => (object as Record<string, unknown>)[field])
-    .filter((value) => typeof value === 'string');
 }
