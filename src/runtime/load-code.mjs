@@ -14,7 +14,9 @@ const folder = process.env['BATON_CODE_CACHE'];
 /** Removes comments. Loaded only where a file is not in the folder yet. */
 const COMPACT = './without-comments.ts';
 /** The code that changes code. */
-const changers = [import.meta.filename, join(import.meta.dirname, COMPACT)].map((file) => readFileSync(file));
+const changers = Buffer.concat(
+  [import.meta.filename, join(import.meta.dirname, COMPACT)].map((file) => readFileSync(file)),
+);
 const require = module.createRequire(import.meta.url);
 // Experimental: without it, Node removes the types.
 const { stripTypeScriptTypes } = module;
@@ -83,7 +85,7 @@ function withoutComments(source, sourceType, cache) {
  * @param {() => string} make
  */
 function kept(cache, from, make) {
-  const hash = createHash('sha256').update(Buffer.concat(changers)).update(from).digest('hex');
+  const hash = createHash('sha256').update(changers).update(from).digest('hex');
   const file = join(cache, `${hash}.js`);
   const end = `\n// ${hash}`;
   const known = readIfThere(file);

@@ -6,7 +6,7 @@ import { checkout } from '../../dev/common/paths.ts';
 import { agentsBundle, workflowBundle } from '../../src/runtime/bundle.ts';
 
 /** A module of a bundle, by its path. */
-const MODULE = /^\/\*{3}\/ "(\.\/src\/[^"]+)"/gm;
+const MODULE = /^"(\.\/src\/[^"]+)"/gm;
 /** Only the bundles of installations that collect traces contain it. */
 const TRACED = './src/workflows/trace-interceptors.ts';
 /** A variable of a module that can be assigned, or a collection that can be filled. */
