@@ -58,7 +58,9 @@ const LOWER_CASE = /^(?:trace|webhook-)/;
  * receivers compare names exactly.
  */
 export function spelledHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [spelled(name), value]));
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) result[spelled(name)] = value;
+  return result;
 }
 
 /** The names so far. Requests have the same few names. */

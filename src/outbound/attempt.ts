@@ -1,5 +1,6 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { AttemptTimings } from '../domain/webhooks/delivery.ts';
+import { remembering } from '../domain/common/remembering.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { type AttemptRecord, type AttemptRequest, requestHeaders, spelledHeaders } from './attempt-record.ts';
 import { openConnection, type Route, type Target } from './connect.ts';
@@ -52,7 +53,7 @@ type Dependencies = {
 /** Creates a client. Throws if `ca` or `proxy` cannot be read. */
 export function createOutboundClient(options: OutboundClientOptions): OutboundClient {
   const deps: Dependencies = {
-    guard: options.guard,
+    guard: { judge: remembering((address) => options.guard.judge(address)) },
     lookup: shareLookups(options.lookup ?? createLookup()),
     route: { secureContext: createTrust(options.ca), proxy: proxyUrl(options.proxy) },
     idle: createIdleConnections(),

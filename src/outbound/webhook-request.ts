@@ -89,17 +89,16 @@ export function withoutValues({ headers, body }: Shown, values: readonly string[
   const hidden = values
     .filter((value) => value.length >= SHORTEST_MASKED)
     .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]);
+  if (hidden.length === 0) return { headers, body };
   const masked = (text: string) => hidden.reduce((left, value) => left.replaceAll(value, MASKED), text);
   const entries = headers && Object.entries(headers).map(([name, value]) => [name, masked(value)]);
   return { headers: entries && Object.fromEntries(entries), body: body && masked(body) };
 }
 
 function maskHeaders(headers: Headers, names: readonly string[]): Headers {
-  const masked = Object.entries(headers).map(([name, value]) => [
-    name,
-    names.includes(name) ? MASKED : value,
-  ]);
-  return Object.fromEntries(masked) as Headers;
+  const masked = { ...headers };
+  for (const name of names) if (Object.hasOwn(masked, name)) masked[name] = MASKED;
+  return masked;
 }
 
 /**

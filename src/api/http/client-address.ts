@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Next } from 'koa';
+import { remembering } from '../../domain/common/remembering.ts';
 import type { AddressSet } from '../../outbound/address-guard.ts';
 import { parseAddress } from '../../outbound/ip-address.ts';
 
 /** Returns a middleware that sets `context.ip` to the address of the client, see {@link clientAddress}. */
-export function clientAddresses(trusted: AddressSet) {
+export function clientAddresses(trustedProxies: AddressSet) {
+  const trusted = { has: remembering((address) => trustedProxies.has(address)) };
   return (context: Context, next: Next): Promise<void> => {
     context.request.ip = addressOfRequest(context.req, trusted);
     return next();
@@ -22,7 +24,7 @@ export function addressOfRequest({ socket, headers }: IncomingMessage, trusted: 
  * that is not theirs. Each proxy adds the address that it saw. Everything before that could be invented.
  */
 export function clientAddress(remote: string, forwardedFor: string, trusted: AddressSet): string {
-  let client = plainAddress(remote) ?? remote;
+  let client = addressOfConnection(remote);
   for (const hop of forwardedFor.split(',').toReversed()) {
     const address = trusted.has(client) ? plainAddress(hop.trim()) : null;
     if (address === null) break;
@@ -40,6 +42,8 @@ export function networkOf(address: string): string {
   if (parsed?.family !== 'ipv6') return address;
   return `${Buffer.from(parsed.bytes.subarray(0, 8)).toString('hex')}/64`;
 }
+
+const addressOfConnection = remembering((remote) => plainAddress(remote) ?? remote);
 
 /** Returns an address as text, without the port that some proxies add; null if it is none. */
 function plainAddress(text: string): string | null {

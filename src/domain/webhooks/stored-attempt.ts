@@ -32,15 +32,18 @@ function usualHeaders({ deliveryId, event, timestamp }: HeadersOf): Headers {
 
 /** Returns headers as they are stored: without the usual ones, if all of these are among them. */
 export function toStoredHeaders(headers: Headers, of: HeadersOf): Record<string, string> {
-  const rest = { ...headers };
-  for (const [name, value] of Object.entries(usualHeaders(of))) {
-    if (rest[name] !== value) return { ...headers };
-    delete rest[name];
+  const usual = usualHeaders(of);
+  for (const name of Object.keys(usual)) if (headers[name] !== usual[name]) return { ...headers };
+  const hex = SIGNATURE_FORM.exec(String(headers[SIGNATURE]))?.[1];
+  const stored: Record<string, string> = {
+    [USUAL]: hex === undefined ? '' : Buffer.from(hex, 'hex').toString('base64'),
+  };
+  // Not by deleting the others: V8 would keep the object as a hash table.
+  for (const [name, value] of Object.entries(headers)) {
+    const isKnown = Object.hasOwn(usual, name) || (name === SIGNATURE && hex !== undefined);
+    if (!isKnown) stored[name] = value;
   }
-  const hex = SIGNATURE_FORM.exec(String(rest[SIGNATURE]))?.[1];
-  if (hex === undefined) return { [USUAL]: '', ...rest };
-  delete rest[SIGNATURE];
-  return { [USUAL]: Buffer.from(hex, 'hex').toString('base64'), ...rest };
+  return stored;
 }
 
 /** Returns the headers of a request from what {@link toStoredHeaders} returned, or from complete ones. */
