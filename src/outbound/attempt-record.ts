@@ -1,5 +1,6 @@
 import type { AttemptTimings } from '../domain/webhooks/delivery.ts';
 import type { FailureKind } from '../domain/common/failure-kinds.ts';
+import { remembering } from '../domain/common/remembering.ts';
 import type { OutboundFailure } from './failure.ts';
 
 /** One POST request of a caller. */
@@ -63,18 +64,10 @@ export function spelledHeaders(headers: Readonly<Record<string, string>>): Recor
   return result;
 }
 
-/** The names so far. Requests have the same few names. */
-const spellings = new Map<string, string>();
-
-function spelled(name: string): string {
-  const known = spellings.get(name);
-  if (known !== undefined) return known;
-  const spelling = LOWER_CASE.test(name)
-    ? name
-    : name.replaceAll(/(?<=^|-)(?:a2a|[a-z])/g, (start) => start.toUpperCase());
-  spellings.set(name, spelling);
-  return spelling;
-}
+/** Requests have the same few names. */
+const spelled = remembering((name) =>
+  LOWER_CASE.test(name) ? name : name.replaceAll(/(?<=^|-)(?:a2a|[a-z])/g, (start) => start.toUpperCase()),
+);
 
 /**
  * Returns the headers of a request as sent, without `host`, `connection` and `content-length`: names in lower case,

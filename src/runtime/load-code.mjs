@@ -13,10 +13,10 @@ import { join } from 'node:path';
 const folder = process.env['BATON_CODE_CACHE'];
 /** Removes comments. Loaded only where a file is not in the folder yet. */
 const COMPACT = './without-comments.ts';
-/** The code that changes code. */
-const changers = Buffer.concat(
-  [import.meta.filename, join(import.meta.dirname, COMPACT)].map((file) => readFileSync(file)),
-);
+/** The hash of the code that changes code. */
+const changers = [import.meta.filename, join(import.meta.dirname, COMPACT)]
+  .reduce((all, file) => all.update(readFileSync(file)), createHash('sha256'))
+  .digest();
 const require = module.createRequire(import.meta.url);
 // Experimental: without it, Node removes the types.
 const { stripTypeScriptTypes } = module;

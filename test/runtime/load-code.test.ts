@@ -21,6 +21,17 @@ const place: Place = String(new Error('here').stack).split('\\n')[1]?.replace(/.
 console.log(JSON.stringify({ isMain: import.meta.main, compiler, place }));
 `;
 
+/** Runs a program with the loader, and returns the JSON that it prints. */
+async function runProgram(program: string, cacheFolder: string | undefined): Promise<unknown> {
+  const words = ['--import', inCheckout('src', 'runtime', 'load-code.mjs'), program];
+  const { NODE_COMPILE_CACHE: _, BATON_CODE_CACHE: __, ...environment } = process.env;
+  const given = cacheFolder === undefined ? {} : { BATON_CODE_CACHE: cacheFolder };
+  const { stdout } = await promisify(execFile)(process.execPath, words, {
+    env: { ...environment, ...given },
+  });
+  return JSON.parse(stdout) as unknown;
+}
+
 describe('TypeScript without types', () => {
   let folder: string;
   let cache: string;
@@ -32,15 +43,12 @@ describe('TypeScript without types', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  async function run(cacheFolder: string | undefined, program = 'program.ts') {
-    const words = ['--import', inCheckout('src', 'runtime', 'load-code.mjs'), join(folder, program)];
-    const { NODE_COMPILE_CACHE: _, BATON_CODE_CACHE: __, ...environment } = process.env;
-    const given = cacheFolder === undefined ? {} : { BATON_CODE_CACHE: cacheFolder };
-    const { stdout } = await promisify(execFile)(process.execPath, words, {
-      env: { ...environment, ...given },
-    });
-    return JSON.parse(stdout) as { isMain: boolean; compiler: boolean; place: string };
-  }
+  const run = async (cacheFolder: string | undefined) =>
+    (await runProgram(join(folder, 'program.ts'), cacheFolder)) as {
+      isMain: boolean;
+      compiler: boolean;
+      place: string;
+    };
 
   it('is stored at the first start, and loaded without a compiler at the next one', async () => {
     const first = await run(cache);
@@ -100,16 +108,11 @@ describe('a package without comments', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  /** Imports a file of the package and prints what it exports. */
-  async function load(name: string, given: NodeJS.ProcessEnv = { BATON_CODE_CACHE: cache }) {
-    const program = `import it from '@some/package/${name}'; console.log(JSON.stringify(it));`;
-    writeFileSync(join(folder, 'program.mjs'), program);
-    const words = ['--import', inCheckout('src', 'runtime', 'load-code.mjs'), join(folder, 'program.mjs')];
-    const { NODE_COMPILE_CACHE: _, BATON_CODE_CACHE: __, ...environment } = process.env;
-    const { stdout } = await promisify(execFile)(process.execPath, words, {
-      env: { ...environment, ...given },
-    });
-    return JSON.parse(stdout) as unknown;
+  /** Imports a file of the package, and returns what it exports. */
+  async function load(name: string, cacheFolder: string | null = cache) {
+    const program = join(folder, 'program.mjs');
+    writeFileSync(program, `import it from '@some/package/${name}'; console.log(JSON.stringify(it));`);
+    return await runProgram(program, cacheFolder ?? undefined);
   }
   const stored = () =>
     readdirSync(cache)
@@ -128,14 +131,14 @@ describe('a package without comments', () => {
   }
 
   it('is loaded as it is without a folder, or if it is short', async () => {
-    assert.deepEqual(await load('required.cjs', {}), { line: '2', hasComment: true });
+    assert.deepEqual(await load('required.cjs', null), { line: '2', hasComment: true });
     assert.ok(!existsSync(cache));
     assert.equal(await load('short.cjs'), 'short');
     assert.ok(!existsSync(cache));
   });
 
   it('is loaded as it is if its folder cannot be written, or if it cannot be parsed', async () => {
-    const noFolder = { BATON_CODE_CACHE: join(folder, 'program.mjs', 'below') };
+    const noFolder = join(folder, 'program.mjs', 'below');
     assert.deepEqual(await load('required.cjs', noFolder), { line: '2', hasComment: false });
     const broken = join(folder, 'node_modules', '@some', 'package', 'required.cjs');
     writeFileSync(broken, `${LONG}let let = 1;`);
