@@ -38,11 +38,9 @@ export function toStoredHeaders(headers: Headers, of: HeadersOf): Record<string,
   const stored: Record<string, string> = {
     [USUAL]: hex === undefined ? '' : Buffer.from(hex, 'hex').toString('base64'),
   };
+  const known = hex === undefined ? usual : { ...usual, [SIGNATURE]: hex };
   // Not by deleting the others: V8 would keep the object as a hash table.
-  for (const [name, value] of Object.entries(headers)) {
-    const isKnown = Object.hasOwn(usual, name) || (name === SIGNATURE && hex !== undefined);
-    if (!isKnown) stored[name] = value;
-  }
+  for (const [name, value] of Object.entries(headers)) if (!Object.hasOwn(known, name)) stored[name] = value;
   return stored;
 }
 
