@@ -158,11 +158,11 @@ function wrongWith(step: Extract<Step, { kind: 'run' }>, { exit, output }: Outco
     : `did not print "${step.prints}"${shown}`;
 }
 
-/** Runs `npm start`, which continues until the end of the page. */
+/** Runs `npm start`, which continues until the end of the page. It is the other terminal until there is another one. */
 async function started(text: string, follower: Follower): Promise<string | null> {
-  const other = await follower.terminal.inBackground(text);
-  const failure = await heard('Baton is running', { ...follower, other }, START_LIMIT_MS);
-  follower.last = other.output();
+  follower.other = await follower.terminal.inBackground(text);
+  const failure = await heard('Baton is running', follower, START_LIMIT_MS);
+  follower.last = follower.other.output();
   return failure;
 }
 
