@@ -7,6 +7,12 @@ import { eventually } from '../support/eventually.ts';
 import { useInstallation } from '../support/installation.ts';
 import { startRelay } from '../support/relay.ts';
 
+/** What PostgreSQL responds to `listen` during recovery, and that it is ready for the next statement. */
+const REFUSAL = Buffer.from(
+  'E\0\0\0\x3aSERROR\0C25006\0Mcannot execute LISTEN during recovery\0\0Z\0\0\0\x05I',
+  'latin1',
+);
+
 describe('a listener whose connection was dropped without a message', () => {
   const fresh = useInstallation();
 
@@ -33,6 +39,28 @@ describe('a listener whose connection was dropped without a message', () => {
       await notify();
       await eventually('the next notification arrives', () => received.includes(''));
       assert.ok(notifications.isConnected());
+    } finally {
+      await notifications.close();
+      await relay.close();
+    }
+  });
+
+  it('keeps no connection to a standby that does not let it listen', async () => {
+    let isStandby = false;
+    const relay = await startRelay(fresh.url, (sent) =>
+      isStandby && sent.includes('listen baton') ? REFUSAL : null,
+    );
+    const url = new URL(fresh.url);
+    url.host = new URL(relay.url).host;
+    const notifications = await startNotifications(url.href, pino({ level: 'silent' }), ['feed']);
+    try {
+      isStandby = true;
+      relay.cut();
+      const tried = relay.accepted();
+      await eventually('it tries in vain, twice', () => relay.accepted() >= tried + 2 && !relay.isInUse());
+      assert.equal(notifications.isConnected(), false);
+      isStandby = false;
+      await eventually('it listens again', () => notifications.isConnected());
     } finally {
       await notifications.close();
       await relay.close();

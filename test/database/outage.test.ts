@@ -14,7 +14,7 @@ const withCode = (code: unknown, cause?: unknown) => Object.assign(new Error('x'
 describe('an error of the database', () => {
   const outages = [
     'ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN ETIMEDOUT EPIPE ENOENT',
-    '08000 08P01 53300 57P01 57P05 25P03 55P03 57014',
+    '08000 08P01 53300 57P01 57P05 25006 25P03 55P03 57014',
   ].flatMap((codes) => codes.split(' '));
   for (const code of outages) {
     it(`means an outage if its code is ${code}`, () => {

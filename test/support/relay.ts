@@ -1,3 +1,4 @@
+import { Transform } from 'node:stream';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** A proxy to a service that a test can redirect, cut or silence. */
@@ -17,8 +18,14 @@ export type Relay = {
   close(): Promise<void>;
 };
 
-/** Forwards bytes in both directions to the service at `url`. */
-export async function startRelay(url: string): Promise<Relay> {
+/**
+ * Forwards bytes in both directions to the service at `url`. `answerTo` may answer what a client sent instead; null if the service
+ * does.
+ */
+export async function startRelay(
+  url: string,
+  answerTo: (sent: Buffer) => Buffer | null = () => null,
+): Promise<Relay> {
   let target = new URL(url);
   let accepted = 0;
   const sockets = new Set<Socket>();
@@ -36,7 +43,14 @@ export async function startRelay(url: string): Promise<Relay> {
     const outgoing = connect(Number(target.port), target.hostname);
     keep(incoming, outgoing);
     keep(outgoing, incoming);
-    incoming.pipe(outgoing).pipe(incoming);
+    const question = new Transform({
+      transform(sent: Buffer, _encoding, done) {
+        const answer = answerTo(sent);
+        if (answer) incoming.write(answer);
+        done(null, answer ? undefined : sent);
+      },
+    });
+    incoming.pipe(question).pipe(outgoing).pipe(incoming);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const cut = () => {

@@ -84,9 +84,15 @@ export async function startNotifications(
       if (known && payload) notify(known, payload);
     });
     fresh.on('error', (error) => log.warn({ err: error }, 'database listener error'));
-    await fresh.connect();
-    endIfSilent(fresh, checkMs);
-    await fresh.query([...names.keys()].map((name) => `listen ${name}`).join(';'));
+    try {
+      await fresh.connect();
+      endIfSilent(fresh, checkMs);
+      await fresh.query([...names.keys()].map((name) => `listen ${name}`).join(';'));
+    } catch (error) {
+      // A standby that is not primary yet accepts connections, and refuses to listen.
+      fresh.end().catch(() => {});
+      throw error;
+    }
     connected = true;
     // Registered only now: if the first connection fails, the caller retries.
     fresh.on('end', () => {

@@ -1,6 +1,6 @@
 /**
- * Error codes of Node and of PostgreSQL for an unavailable database: classes 08, 53 and 57P, and the codes of its time
- * limits (25P03, 55P03, 57014).
+ * Error codes of Node and of PostgreSQL for an unavailable database: classes 08, 53 and 57P, the codes of its time limits (25P03,
+ * 55P03, 57014), and 25006 of a standby that is not primary yet.
  */
 const NODE_CODES = new Set([
   'ECONNREFUSED',
@@ -11,7 +11,7 @@ const NODE_CODES = new Set([
   'EPIPE',
   'ENOENT',
 ]);
-const POSTGRES_CODES = /^(08...|53...|57P0[1-5]|25P03|55P03|57014)$/;
+const POSTGRES_CODES = /^(08...|53...|57P0[1-5]|25006|25P03|55P03|57014)$/;
 const DRIVER_MESSAGES =
   /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|connection error and is not queryable/i;
 
