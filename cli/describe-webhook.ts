@@ -33,20 +33,21 @@ export function describeWebhooks(
   figures: readonly (Stats | undefined)[],
 ): string {
   if (webhooks.length === 0) return 'No webhooks';
+  const measured = figures.some((one) => one !== undefined);
   const rows = webhooks.map((webhook, index): Cell[] => {
     const stats = figures[index];
+    const known = stats
+      ? [{ drawn: sparkline(stats.hours) }, rateOf(stats), stats.last_delivery_at]
+      : [null, null, null];
     return [
       webhook.id,
       statusCell(webhook.status),
       webhook.name,
-      ...(stats === undefined
-        ? []
-        : [{ drawn: sparkline(stats.hours) }, rateOf(stats), stats.last_delivery_at]),
+      ...(measured ? known : []),
       eventsOf(webhook.events),
       webhook.url,
     ];
   });
-  const measured = figures.some((one) => one !== undefined);
   const columns = measured ? ['LAST 24 HOURS', 'OK', 'LAST DELIVERY'] : [];
   return table(['WEBHOOK', 'STATUS', 'NAME', ...columns, 'EVENTS', 'URL'], rows);
 }

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
+import stringWidth from 'string-width';
 import { isTerminal } from '../src/domain/tasks/task-states.ts';
-import { duration, printable, styled } from './output.ts';
+import { duration, padded, printable, styled } from './output.ts';
 import type { RunPicture, StepPicture } from './run-picture.ts';
 
 const MARKS: Readonly<Record<StepPicture['status'], string>> = {
@@ -41,8 +42,8 @@ export function drawRun(
   const notes = picture.notes.slice(-5).map((note) => `  ${printable(note)}`);
   const room = Math.max(3, rows - notes.length - 3);
   const widths = {
-    name: Math.max(0, ...picture.steps.map(({ name }) => name.length)),
-    agent: Math.max(0, ...picture.steps.map(({ agent }) => agent.length)),
+    name: Math.max(0, ...picture.steps.map(({ name }) => stringWidth(name))),
+    agent: Math.max(0, ...picture.steps.map(({ agent }) => stringWidth(agent))),
   };
   const steps = inView(picture.steps, room).map((step) => stepLine(step, widths, columns, now));
   return [...heading(picture, title, columns, now), ...steps, ...notes.map((note) => fitted(note, columns))];
@@ -76,7 +77,7 @@ function stepLine(
     timeOf(step, now),
     step.text === null ? null : printable(step.text),
   ];
-  const names = `${printable(step.name).padEnd(widths.name)}  ${printable(step.agent).padEnd(widths.agent)}`;
+  const names = `${padded(printable(step.name), widths.name)}  ${padded(printable(step.agent), widths.agent)}`;
   const line = fitted(
     `  ${MARKS[step.status]} ${names}  ${facts.filter((fact) => fact !== null).join('  ')}`,
     columns,
@@ -100,6 +101,12 @@ function inView(steps: readonly StepPicture[], room: number): readonly StepPictu
 
 /** Returns a line cut to the width, because a wrapped line would break redrawing. A cut line has no colours. */
 function fitted(line: string, columns: number): string {
-  const plain = stripVTControlCharacters(line);
-  return plain.length < columns ? line : `${plain.slice(0, Math.max(0, columns - 2))}…`;
+  if (stringWidth(line) < columns) return line;
+  let [cut, width] = ['', 0];
+  for (const { segment } of new Intl.Segmenter().segment(stripVTControlCharacters(line))) {
+    width += stringWidth(segment);
+    if (width > columns - 2) break;
+    cut += segment;
+  }
+  return `${cut}…`;
 }

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { readSse } from '../clients/typescript/src/sse.ts';
 import { unreachable } from './http.ts';
@@ -70,7 +69,7 @@ export async function bridge({ baseUrl, credential, input, write, note }: Bridge
     }
   }
 
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const line of linesOf(input)) {
     if (line.trim() === '') continue;
     const message = messageIn(line);
     if (message === null) {
@@ -92,6 +91,17 @@ export async function bridge({ baseUrl, credential, input, write, note }: Bridge
   }
   for (const { message, cancel } of open) if (message.method === LISTEN) cancel.abort();
   await Promise.all([...open].map(({ work }) => work));
+}
+
+/** Yields the lines of a stream. `readline` also ends lines at U+2028 and U+2029, which JSON may contain. */
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  yield rest;
 }
 
 async function receive(response: Response, message: Message, take: (text: string) => void): Promise<void> {

@@ -1,4 +1,5 @@
-import { stripVTControlCharacters, styleText } from 'node:util';
+import { styleText } from 'node:util';
+import stringWidth from 'string-width';
 import type { Io } from './io.ts';
 
 /** The output of a command. With `json`, text for people is omitted and documents are printed. */
@@ -80,10 +81,10 @@ export type Cell = string | number | null | StyledText;
 /** Formats rows in aligned columns; trailing empty columns are omitted. */
 export function table(headings: readonly string[], rows: ReadonlyArray<readonly Cell[]>): string {
   const texts = [headings, ...rows].map((row) => row.map(shownCell));
-  const widths = headings.map((_, column) => Math.max(...texts.map((row) => widthOf(row[column] ?? ''))));
+  const widths = headings.map((_, column) => Math.max(...texts.map((row) => stringWidth(row[column] ?? ''))));
   const lines = texts.map((row) =>
     row
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
+      .map((cell, column) => padded(cell, widths[column] ?? 0))
       .join('  ')
       .trimEnd(),
   );
@@ -91,12 +92,15 @@ export function table(headings: readonly string[], rows: ReadonlyArray<readonly 
   return [styled('dim', first), ...rest].join('\n');
 }
 
+/** Returns a text with spaces up to this width in columns of a terminal, of which some characters take two. */
+export function padded(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
+}
+
 function shownCell(cell: Cell): string {
   if (cell === null) return '-';
   return typeof cell === 'object' ? cell.drawn : printable(String(cell));
 }
-
-const widthOf = (text: string): number => stripVTControlCharacters(text).length;
 
 /** Formats `label  value` lines with aligned values. */
 export function fields(pairs: ReadonlyArray<readonly [label: string, value: Cell | undefined]>): string {

@@ -66,8 +66,7 @@ function addRerun(task: Command): void {
         body: { from_step: options.fromStep, answer: options.answer },
         headers: repeatable(options.idempotencyKey),
       });
-      const { callback } = await api.call<Detail>('GET', taskPath(again.execution_id));
-      if (callback.url !== null) keepSecret(context, again);
+      if (again.callback_url !== null) keepSecret(context, again);
       ioOf(command).exitCode = await afterSubmission(context, api, again, options);
     });
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { processIo } from '../../cli/io.ts';
-import { createOutput, jsonText } from '../../cli/output.ts';
+import { createOutput, jsonText, table } from '../../cli/output.ts';
 import { describeCallback } from '../../cli/receiver.ts';
 import { run } from '../../cli/run.ts';
 
@@ -51,6 +52,20 @@ describe('the output of the command line', () => {
       body: { [HOSTILE]: HOSTILE },
     };
     assert.doesNotMatch(describeCallback(callback), UNSAFE);
+  });
+
+  it('has aligned columns, also with characters that take two', () => {
+    const rows = [
+      ['注文を確認', '1'],
+      ['café 😀', '2'],
+      ['x', '3'],
+    ];
+    assert.deepEqual(stripVTControlCharacters(table(['NAME', 'ID'], rows)).split('\n'), [
+      'NAME        ID',
+      '注文を確認  1',
+      'café 😀     2',
+      'x           3',
+    ]);
   });
 
   it('contains no such character in errors', async () => {

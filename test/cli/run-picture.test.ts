@@ -32,8 +32,8 @@ const beginRun = (run: RunState) => {
   );
 };
 const picture = (events: readonly FeedEvent[]): RunPicture => events.reduce(withEvent, emptyPicture);
-const lines = (events: readonly FeedEvent[], columns = 100, rows = 24) =>
-  drawRun(picture(events), 'A title', { columns, rows, now: START + 5_000 }).map(stripVTControlCharacters);
+const lines = (events: readonly FeedEvent[], columns = 100, rows = 24, title = 'A title') =>
+  drawRun(picture(events), title, { columns, rows, now: START + 5_000 }).map(stripVTControlCharacters);
 
 describe('the picture of a run', () => {
   it('shows the steps as soon as they are planned', () => {
@@ -41,6 +41,13 @@ describe('the picture of a run', () => {
     assert.equal(title, 'A title');
     assert.match(state ?? '', /^executing {2}░{20} {2}0 of 2 steps {2}5\.0 s$/);
     assert.deepEqual(steps, ['  · design  designer', '  · build   builder']);
+  });
+
+  it('cuts a long title at the width of its characters', () => {
+    assert.equal(lines(eventsOf(beginRun), 12, 24, '注文を確認する')[0], '注文を確認…');
+    assert.equal(lines(eventsOf(beginRun), 11, 24, '注文を確認する')[0], '注文を確…');
+    assert.equal(lines(eventsOf(beginRun), 15, 24, '注文を確認する')[0], '注文を確認する');
+    assert.equal(lines(eventsOf(beginRun), 10, 24, '123456👩‍👩‍👧 and more')[0], '123456👩‍👩‍👧…');
   });
 
   it('shows the activity of each step', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { eventually } from '../support/eventually.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { failCallback } from '../support/ended-run.ts';
+import { keyWith } from '../api/keys.ts';
 import { useWorld } from '../support/world.ts';
 import { services } from '../support/services.ts';
 import { type Cli, cliWith } from './cli-process.ts';
@@ -216,6 +217,20 @@ describe('baton task', () => {
     const { code, stdout } = await cli.run(['task', 'rerun', id, '--answer', 'Euro', '--wait']);
     assert.equal(code, 0);
     assert.match(stdout, new RegExp(`Rerun of +${id}, from step-2\n`));
+  });
+
+  it('reruns a run with a key that cannot read runs, and stores its callback secret', async () => {
+    const body = {
+      callback_url: 'https://localhost:1/',
+      metadata: { rehearsal: { steps: 1, unrecoverable: { step: 1 } } },
+    };
+    const { execution_id: id } = (await world.submit(body)).json;
+    await world.reaches(id, 'failed');
+    const env = { BATON_API_KEY: await keyWith(world, ['tasks:write']) };
+    const { code, stdout, stderr } = await cli.run(['task', 'rerun', id], { env });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, UUID);
+    assert.match(stderr, /Stored the callback secret/);
   });
 
   it('reruns a run from where it stopped or from a named step', async () => {

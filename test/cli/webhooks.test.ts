@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { eventually } from '../support/eventually.ts';
 import { useWorld } from '../support/world.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { describeWebhooks } from '../../cli/describe-webhook.ts';
 import { type Cli, cliWith } from './cli-process.ts';
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/;
@@ -161,7 +162,11 @@ describe('the command line for webhooks', function () {
     await only(id, 'succeeded');
     assert.match((await cli.run(['webhook', 'list'])).stdout, / ·{23}█ +100 % +\S+Z +issue\.created +http/);
     assert.match((await cli.run(['webhook', 'show', id])).stdout, /·{23}█ {2}1 attempt, 100 % succeeded\n/);
-    assert.equal((await cli.json(['webhook', 'list'])).data[0].stats.total, 1);
+    const { stats, ...webhook } = (await cli.json(['webhook', 'list'])).data[0];
+    assert.equal(stats.total, 1);
+    const [heading = '', ...rows] = describeWebhooks([webhook, webhook], [stats, undefined]).split('\n');
+    const columns = rows.map((row) => row.indexOf('http'));
+    assert.deepEqual(columns, [heading.indexOf('URL'), heading.indexOf('URL')], 'also without statistics');
   });
 
   describe('webhook test', () => {

@@ -32,9 +32,10 @@ describe('baton mcp', () => {
       const client = await start(protocol);
       const artifact = { step: 1, name: 'größe.md', media_type: 'text/markdown', text: '# Größe\n' };
       const metadata = { rehearsal: { steps: 1, artifact } };
-      const { execution_id } = await call(client, 'submit_task', { title: 'Größe', metadata });
+      const title = 'Größe\u2028in two lines';
+      const { execution_id } = await call(client, 'submit_task', { title, metadata });
       assert.equal((await call(client, 'wait_for_task', { execution_id, seconds: 60 })).state, 'completed');
-      assert.equal((await call(client, 'get_task', { execution_id })).title, 'Größe');
+      assert.equal((await call(client, 'get_task', { execution_id })).title, title);
       const uri = `baton://tasks/${execution_id}/artifacts/${encodeURIComponent(artifact.name)}`;
       const [content] = (await client.readResource({ uri })).contents;
       assert.ok(content && 'text' in content);
