@@ -203,7 +203,11 @@ describe('an A2A task that is read', () => {
     assert.deepEqual(numbers((await list({}, person)).tasks), [3, 2, 1, 0]);
     assert.deepEqual(numbers((await list({ status: TaskState.TASK_STATE_FAILED })).tasks), [1]);
     const since = new Date(Date.parse(AT) + 60_000).toISOString();
-    assert.deepEqual(numbers((await list({ statusTimestampAfter: since })).tasks), [2, 1]);
+    const after = async (time: string) => numbers((await list({ statusTimestampAfter: time })).tasks);
+    assert.deepEqual(await after(since), [2, 1]);
+    for (const time of ['0000-01-01T00:00:00Z', '0001-01-01T00:00:00+14:00'])
+      assert.deepEqual(await after(time), [2, 1, 0]);
+    assert.deepEqual(await after('9999-12-31T23:59:59-14:00'), []);
     assert.equal(
       (await list({ contextId: '' }, person)).totalSize,
       (await list({ contextId: '' })).totalSize + 1,

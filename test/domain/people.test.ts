@@ -136,6 +136,7 @@ describe('the fields of a person', () => {
     assert.deepEqual(foundIn(passwordChange, { current_password: '', new_password: 'x'.repeat(12) }), []);
     assert.deepEqual(foundIn(givenPassword, 'x'.repeat(1_000)), []);
     assert.deepEqual(foundIn(givenPassword, 'x'.repeat(1_001)), [' too_long']);
+    assert.deepEqual(foundIn(givenPassword, '😀'.repeat(1_000)), [], 'as a new password counts them');
     assert.deepEqual(foundIn(passwordChange, { new_password: 'short', other: 1 }), [
       '/current_password required',
       '/new_password too_short',

@@ -5,6 +5,7 @@ import { changeOf, listChangedRuns, type ChangedRunFilter } from '../../database
 import { viewOfRow } from '../../database/tasks/run-views.ts';
 import { countRuns, type TaskRunRow } from '../../database/tasks/task-runs.ts';
 import { DEFAULT_PAGE, MAX_A2A_PAGE_BYTES } from '../../domain/common/limits.ts';
+import { comparableTime } from '../../domain/common/schema-parts.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { artifactsOf } from './artifacts.ts';
@@ -77,6 +78,6 @@ async function filterOf(
     projectIds,
     ...(status === TaskState.TASK_STATE_UNSPECIFIED ? {} : runsIn(status)),
     ...(contextId === '' ? {} : { metadata: { [CONTEXT_FIELD]: contextId } }),
-    ...(statusTimestampAfter ? { changedAfter: new Date(statusTimestampAfter) } : {}),
+    ...(statusTimestampAfter ? { changedAfter: comparableTime(statusTimestampAfter) } : {}),
   };
 }

@@ -191,13 +191,17 @@ export function checkedConditions(filter: CountedFilter): Condition[] {
   return conditions;
 }
 
+/** The numbers in metadata are shorter, even the smallest ones without an exponent. PostgreSQL rejects very long ones. */
+const MAX_NUMBER_LENGTH = 400;
+
 /**
  * Returns the JSON forms of a query parameter, which is text. In the metadata the value may be text, a number, a
  * boolean or null.
  */
 function metadataForms(name: string, value: string): [string, string] {
   const asText = JSON.stringify({ [name]: value });
-  const isLiteral = /^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?)$/.test(value);
+  const isLiteral =
+    value.length <= MAX_NUMBER_LENGTH && /^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?)$/.test(value);
   return [asText, isLiteral ? `{${JSON.stringify(name)}:${value}}` : asText];
 }
 

@@ -77,7 +77,7 @@ export async function findMatchingEvents(
       select seq from events where ${either(byWords)} and workspace_id = ${workspaceId}::uuid
     ), by_id as materialized (
       select seq from events where workspace_id = ${workspaceId}::uuid and ${byId} limit ${MAX_NAMED + 1}
-    ) select seq from matching union select seq from by_id limit ${MAX_NAMED + 1}
+    ) select seq from matching union all select seq from by_id limit ${MAX_NAMED + 1}
   `.execute(queryBuilderOf(database));
   return rows.length > MAX_NAMED ? 'many' : { kinds, seqs: rows.map(({ seq }) => seq) };
 }

@@ -54,13 +54,15 @@ export function text({ least = 0, most }: { least?: number; most: number }) {
 const FIRST_TIME = 0;
 const LAST_TIME = Date.UTC(9_999, 11, 31, 23, 59, 59, 999);
 
-/**
- * A time in a request, ISO 8601 with its zone, to compare with other times. A time before 1970 or after 9999 becomes
- * the first or the last time in that range.
- */
+/** Returns a time to compare with stored ones. A time before 1970 or after 9999 becomes the first or the last time in that range. */
+export function comparableTime(iso: string): Date {
+  return new Date(Math.min(Math.max(Date.parse(iso), FIRST_TIME), LAST_TIME));
+}
+
+/** A time in a request, ISO 8601 with its zone, see {@link comparableTime}. */
 export const givenTime = z.iso
   .datetime({ offset: true })
-  .transform((value) => new Date(Math.min(Math.max(Date.parse(value), FIRST_TIME), LAST_TIME)))
+  .transform(comparableTime)
   .meta(shownAs({ type: 'string', format: 'date-time' }));
 
 /** Any UUID, converted to lower case. */

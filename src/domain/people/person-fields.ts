@@ -20,7 +20,7 @@ export const personName = text({ least: 1, most: MAX_PERSON_NAME_LENGTH });
 export const newPassword = text({ least: MIN_PASSWORD_LENGTH, most: MAX_PASSWORD_LENGTH });
 
 /** An existing password. It may have been chosen under earlier rules. */
-export const givenPassword = z.string().max(MAX_PASSWORD_LENGTH);
+export const givenPassword = text({ most: MAX_PASSWORD_LENGTH });
 
 /** A change of the user's own password. */
 export const passwordChange = z
