@@ -120,6 +120,9 @@ async function runTask(run: Run): Promise<void> {
   const watch = clock.run(() => watchTimeLimit(run, plan)).catch(ignoreCancellation);
   try {
     const outcome = stage.outcome ?? (await runSteps(run, stage.plan, stage.slots));
+    // The steps that asked are stopped. Only a pause that a person requested holds the end.
+    if (outcome !== 'completed' && state.isPaused && patched('withdraws-questions'))
+      state.withdrawQuestions(Date.now());
     if (state.isPaused) await recorder.flush();
     await untilOrContinue(
       run,

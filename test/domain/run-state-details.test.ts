@@ -35,6 +35,42 @@ describe('the questions of a run', () => {
     state.continue({ by: 'user:a', question: '1' }, at(320));
     assert.deepEqual([state.openQuestion, state.isUnasked('2')], ['2', false]);
   });
+
+  it('are withdrawn when nothing waits for the answers, which continues the run', () => {
+    const state = executing('one', 'two');
+    state.ask('id-one', 'first?', at(300));
+    state.ask('id-two', 'second?', at(310));
+    state.takeChange();
+    state.withdrawQuestions(at(400));
+    const change = state.takeChange();
+    const data = { from: 'paused', to: 'executing', by: 'agent:agent-one' };
+    assert.deepEqual(change?.entries, [
+      {
+        key: 'state:4:paused>executing',
+        type: 'state.changed',
+        at: iso(400),
+        data: { ...data, reason: 'The question is withdrawn: another step has ended the run.' },
+      },
+    ]);
+    const { state: shown, question, paused_at, paused_by, paused_ms } = change.view;
+    assert.deepEqual(
+      [shown, question, paused_at, paused_by, paused_ms],
+      ['executing', null, null, null, 100],
+    );
+    assert.equal(state.ask('id-two', 'third?', at(410)), null);
+    assert.equal(state.hasUnrecorded, false);
+  });
+
+  it('are withdrawn without a change while a person has paused the run', () => {
+    const state = executing('one', 'two');
+    state.pause({ by: 'user:a' }, at(290));
+    state.ask('id-one', 'first?', at(300));
+    state.takeChange();
+    state.withdrawQuestions(at(400));
+    assert.deepEqual([state.isPaused, state.hasUnrecorded], [true, false]);
+    assert.equal(state.continue({ by: 'user:a', question: null }, at(410)), null);
+    assert.deepEqual([state.isPaused, state.openQuestion], [false, null]);
+  });
 });
 
 describe('the events of a run', () => {

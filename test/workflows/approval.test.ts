@@ -69,6 +69,27 @@ describe('an agent that asks a person', function () {
     await runs.control.cancel(id, person);
   });
 
+  for (const [state, member] of [
+    ['failed', 'unrecoverable'],
+    ['escalated', 'escalate'],
+  ] as const) {
+    it(`withdraws its question if another step has ended the run: ${state}`, async () => {
+      const id = await runs.submit({
+        taskType: 'feature',
+        rehearsal: { step_ms: 500, ask: { step: 3, question: QUESTION }, [member]: { step: 4 } },
+      });
+      const row = await runs.reaches(id, state);
+      assert.equal(row.question, null);
+      assert.deepEqual(
+        row.steps.slice(2, 4).map(({ status }) => status),
+        ['cancelled', 'failed'],
+      );
+      const [asked, withdrawn, ended] = (await changes(id)).slice(-3);
+      assert.deepEqual([asked?.['to'], withdrawn?.['to'], ended?.['to']], ['paused', 'executing', state]);
+      assert.match(String(withdrawn?.['reason']), /^The question is withdrawn/);
+    });
+  }
+
   it('ends with its run if a person cancels the run', async () => {
     const id = await asking(1);
     await runs.reaches(id, 'paused');

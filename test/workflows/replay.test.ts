@@ -246,6 +246,12 @@ const PLAYS: Record<string, (runs: Runs) => Promise<string>> = {
     await runs.reaches(id, 'completed');
     return id;
   },
+  async 'question-withdrawn'(runs) {
+    const rehearsal = { step_ms: 500, ask: { step: 3, question: 'May I?' }, unrecoverable: { step: 4 } };
+    const id = await runs.submit({ taskType: 'feature', rehearsal });
+    await runs.reaches(id, 'failed');
+    return id;
+  },
   async 'answered-early'(runs) {
     const id = await runs.submit({
       rehearsal: { steps: 2, step_ms: 500, ask: { step: 2, question: 'May I?' } },

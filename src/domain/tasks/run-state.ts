@@ -83,6 +83,7 @@ export class RunState {
   /** Unanswered questions in the order they were asked. The first one may be shown already. */
   #questions: { number: number; stepId: string; text: string }[] = [];
   #asked = 0;
+  #isWithdrawn = false;
   #pausedBeforeStartMs = 0;
   readonly #createdAt: number;
 
@@ -209,14 +210,26 @@ export class RunState {
 
   /**
    * Asks a person a question of the agent of a step. The run is paused until somebody continues it: immediately, or as
-   * soon as the current pause is over. Returns the number of the question; null if the run has ended.
+   * soon as the current pause is over. Returns the number of the question; null if the run has ended, or needs no answers.
    */
   ask(stepId: string, text: string, now: number): number | null {
-    if (this.hasEnded) return null;
+    if (this.hasEnded || this.#isWithdrawn) return null;
     this.#asked += 1;
     this.#questions.push({ number: this.#asked, stepId, text });
     this.#showQuestion(now);
     return this.#asked;
+  }
+
+  /** Withdraws all questions, since nothing waits for their answers any more. Continues a run that was paused for one. */
+  withdrawQuestions(now: number): void {
+    this.#isWithdrawn = true;
+    this.#questions = [];
+    const { question } = this.#view;
+    if (!question) return;
+    const reason = 'The question is withdrawn: another step has ended the run.';
+    this.#transition('continued', now, { by: `agent:${question.agent}`, reason });
+    this.#closePause(now);
+    this.#view.question = null;
   }
 
   /** Returns whether a question with this id has not been asked yet. */
