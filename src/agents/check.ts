@@ -1,7 +1,7 @@
 import { type Agent, backendOfAgent } from './agent-settings.ts';
 import { connectToRemote } from './a2a-client.ts';
 import type { Catalogue } from './catalogue.ts';
-import { findProgram } from './find-program.ts';
+import { describeMissing, findProgram } from './find-program.ts';
 import { failureOf } from './model-failures.ts';
 import type { Models } from './models.ts';
 import { environmentOf } from './own-process.ts';
@@ -88,7 +88,7 @@ async function checkRemote({ a2a, command }: Agent, deps: Dependencies): Promise
   return await measure(async () => {
     const { PATH = '' } = environmentOf(command.env, environment);
     const found = findProgram(command.command, PATH, command.cwd);
-    if (found === null) throw new Error(`program not found: ${command.command}`);
+    if (found === null) throw new Error(describeMissing(command));
   });
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { Transform } from 'node:stream';
-import { findProgram } from './find-program.ts';
+import { describeMissing, findProgram } from './find-program.ts';
 import { spawnPlanOf, type Isolation } from './isolation.ts';
 import { truncate } from '../domain/common/text.ts';
 
@@ -80,12 +80,12 @@ export function startProgram(
   // Otherwise the system reports it.
   const isMissing =
     plan.command !== program.command && !findProgram(program.command, env['PATH'] ?? '', program.cwd);
-  let fault = isMissing ? notFound(program) : null;
+  let fault = isMissing ? describeMissing(program) : null;
   const ended = new Promise<ProgramEnd>((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
       fault ??=
         error.code === 'ENOENT'
-          ? notFound(program)
+          ? describeMissing(program)
           : `cannot start (${error.code})${isolation.kind === 'user' ? ` as user ${isolation.uid}` : ''}`;
       if (child.pid === undefined) resolve({ code: null, signal: null, fault });
     });
@@ -114,10 +114,6 @@ export function startProgram(
       killGroup(child, 'SIGKILL');
     },
   };
-}
-
-function notFound({ command }: Program): string {
-  return `program not found: ${command}`;
 }
 
 function closeOutput({ stdout, stderr }: ChildProcessWithoutNullStreams): void {

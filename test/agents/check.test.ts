@@ -81,8 +81,10 @@ describe('`baton agents check`', function () {
   bob: { instructions: b, model: openai/gpt }
   scout: { instructions: c, a2a: '${scout.url}/other' }
   inner: { instructions: c, a2a: 'http://10.0.0.1/' }
-  prog: { instructions: d, command: [no-such-program-here] }`,
-      'gone: { command: /nowhere/at-all }',
+  prog: { instructions: d, command: [no-such-program-here] }
+  lint: { instructions: d, command: { run: [node], cwd: /nowhere/here } }
+  tool: { instructions: d, model: openai-compatible/one, tools: [lost/read] }`,
+      'gone: { command: /nowhere/at-all }, lost: { command: node, cwd: /nowhere/there }',
     );
     const done = await cli.run(['agents', 'check', '--file', file]);
     assert.equal(done.code, 1);
@@ -92,7 +94,9 @@ describe('`baton agents check`', function () {
     assert.match(done.stdout, /scout: Failed to fetch Agent Card .*404/);
     assert.match(done.stdout, /inner: Address not allowed: 10\.0\.0\.1/);
     assert.match(done.stdout, /prog: program not found: no-such-program-here/);
-    assert.match(done.stderr, /5 of 5 agents failed the check/);
+    assert.match(done.stdout, /lint: folder not found: \/nowhere\/here/);
+    assert.match(done.stdout, /tool: lost: cannot start the server: folder not found: \/nowhere\/there/);
+    assert.match(done.stderr, /7 of 7 agents failed the check/);
     assert.ok(!(done.stdout + done.stderr).includes(KEY));
   });
 

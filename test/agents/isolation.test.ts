@@ -29,10 +29,10 @@ describe('the isolation of programs', () => {
     await Promise.all(started.splice(0).map((program) => program.end()));
   });
 
-  function start(command: string, args: string[], isolation: Isolation, HOME = '/') {
+  function start(command: string, args: string[], isolation: Isolation, HOME = '/', cwd?: string) {
     const lines: string[] = [];
     const handlers = { onLine: (line: string) => void lines.push(line), onDiagnostic: () => {} };
-    const program = startProgram({ command, args }, { PATH, HOME }, handlers, isolation);
+    const program = startProgram({ command, args, cwd }, { PATH, HOME }, handlers, isolation);
     started.push(program);
     return { program, lines };
   }
@@ -129,11 +129,13 @@ describe('the isolation of programs', () => {
     assert.deepEqual(JSON.parse(lines[0] ?? '').processes, [7]);
   });
 
-  it('reports how a program ended, and that there is none', async () => {
-    for (const isolation of await usable()) {
+  it('reports how a program ended, and that it or its folder is missing', async () => {
+    for (const isolation of [NO_ISOLATION, ...(await usable())]) {
       assert.equal((await start('sh', ['-c', 'exit 7'], isolation).program.ended).code, 7);
       const { fault } = await start('/nowhere/at-all', [], isolation).program.ended;
       assert.equal(fault, 'program not found: /nowhere/at-all');
+      const lost = start('sh', ['-c', 'exit 7'], isolation, '/', '/nowhere/here');
+      assert.equal((await lost.program.ended).fault, 'folder not found: /nowhere/here');
     }
   });
 
