@@ -194,7 +194,10 @@ export async function startOverdueRetries({
   );
 }
 
-/** Holds or cancels deliveries that still wait for a disabled or deleted webhook, because a process died. */
+/**
+ * Holds or cancels deliveries that still wait for a disabled or deleted webhook, because a process died or the listener of
+ * the webhook left.
+ */
 export async function holdOrCancelLeftovers({ store }: Pick<DeliveryDependencies, 'store'>): Promise<void> {
   const webhooks = await store.listWebhooksWithWaiting(BATCH);
   await forEachRow(webhooks, String, (webhookId) => store.holdOrCancelWaiting(webhookId));

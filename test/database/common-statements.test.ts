@@ -15,6 +15,7 @@ import {
   changeWebhook,
   createWebhook,
   deleteWebhook,
+  deleteWebhookOnly,
   rotateSecret,
 } from '../../src/database/webhooks/webhooks.ts';
 import { listDeliveries, type DeliveryFilter } from '../../src/database/webhooks/deliveries.ts';
@@ -594,7 +595,7 @@ describe('the statements that several parts use', () => {
         ]),
       );
       const delivery = await rows.delivery(id);
-      assert.equal(await deleteWebhook(fresh.database, context(id), () => false), false);
+      assert.equal(await deleteWebhookOnly(fresh.database, context(id), () => false), false);
       assert.equal((await webhookRow(id))['deleted_at'], null);
       assert.equal(await deleteWebhook(fresh.database, context(id)), true);
       const { secret, previous_secret, previous_secret_until, active, deleted_at, updated_at } =

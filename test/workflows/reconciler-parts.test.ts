@@ -3,8 +3,10 @@ import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { pino } from 'pino';
 import { claimDuePushes, savePushConfig } from '../../src/database/tasks/push.ts';
 import { findRun } from '../../src/database/tasks/task-runs.ts';
+import { createDeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
 import { initialView } from '../../src/domain/tasks/task-run.ts';
 import { deleteAbandonedListeners, deleteOldRequests } from '../../src/reconciler/abandoned-listeners.ts';
+import { holdOrCancelLeftovers } from '../../src/reconciler/forgotten-deliveries.ts';
 import {
   recordEnds,
   recordPauses,
@@ -165,6 +167,15 @@ describe('a part of the reconciler that continues runs', () => {
     assert.deepEqual(await rows.execute('select actor, action, subject, at from audit_log'), [
       { actor: 'system', action: 'webhook.deleted', subject: `webhook:${gone}`, at: NOW },
     ]);
+  });
+
+  it('leaves the deliveries of such a webhook to the slow part that cancels them in batches', async () => {
+    const delivery = await rows.delivery(await rows.webhook({ listening_until: at(-60.001) }));
+    const statusOf = async () => await rows.execute('select status from deliveries where id = ?', [delivery]);
+    await deleteAbandonedListeners(parts({}).dependencies);
+    assert.deepEqual(await statusOf(), [{ status: 'pending' }]);
+    await holdOrCancelLeftovers({ store: createDeliveryStore(fresh.database) });
+    assert.deepEqual(await statusOf(), [{ status: 'cancelled' }]);
   });
 
   it('records the end of a run that was closed in Temporal, and sends its callback if it failed', async () => {

@@ -148,12 +148,23 @@ export async function changeWebhook(
 
 /**
  * Deletes a webhook: erases its secrets, then cancels its unsent deliveries, and keeps its log. Returns false if there is
- * none, or `canDelete` returns false for the locked webhook.
+ * none.
  */
-export async function deleteWebhook(
+export async function deleteWebhook(database: Database, which: Which): Promise<boolean> {
+  if (!(await deleteWebhookOnly(database, which, () => true))) return false;
+  // The webhook is deleted. The reconciler cancels what is left after an error.
+  await holdOrCancelWaiting(database, which.id, REST.whileRequestWaits).catch(() => {});
+  return true;
+}
+
+/**
+ * Deletes a webhook like {@link deleteWebhook}, but leaves its unsent deliveries to the reconciler. Returns false if there
+ * is none, or `canDelete` returns false for the locked webhook.
+ */
+export async function deleteWebhookOnly(
   database: Database,
   which: Which,
-  canDelete: (row: WebhookRow) => boolean = () => true,
+  canDelete: (row: WebhookRow) => boolean,
 ): Promise<boolean> {
   const deleted = await withLockedWebhook(database, which, async (em, row) => {
     if (!canDelete(row)) return false;
@@ -164,10 +175,7 @@ export async function deleteWebhook(
     await auditWebhook(em, which, row, 'webhook.deleted');
     return true;
   });
-  if (!deleted) return false;
-  // The webhook is deleted. The reconciler cancels what is left after an error.
-  await holdOrCancelWaiting(database, which.id, REST.whileRequestWaits).catch(() => {});
-  return true;
+  return deleted ?? false;
 }
 
 /**
