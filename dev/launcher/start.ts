@@ -16,6 +16,7 @@ import { ensureSecrets } from './secrets.ts';
 import { serviceEnvironment } from './service-environment.ts';
 import { startSetup } from './setup.ts';
 import { listenForShutdown, StopRequested } from './shutdown.ts';
+import { stopAll } from './stop-all.ts';
 
 /* `npm start [-- --no-tour]`, `npx baton start [--no-tour]`: runs the whole service on this machine until Ctrl-C. */
 
@@ -26,17 +27,21 @@ async function main(words: string[]): Promise<number> {
   if (unknown !== undefined) throw new Error(`Unknown argument: ${unknown}. The only option is --no-tour.`);
   const shutdown = listenForShutdown(() => process.exit(130));
   const stops: Launch['stops'] = [];
+  let code = 0;
   try {
     await start(stops, shutdown, !words.includes('--no-tour'));
     await shutdown.requested;
-    return 0;
   } catch (error) {
-    if (error instanceof StopRequested) return 130;
-    throw error;
+    if (!(error instanceof StopRequested)) throw error;
+    code = 130;
   } finally {
     if (stops.length > 4) console.log('\n  Stopping …');
-    for (const stop of stops.toReversed()) await stop();
+    for (const { message } of await stopAll(stops)) {
+      console.error(`  Part of the shutdown failed: ${message}`);
+      code = 1;
+    }
   }
+  return code;
 }
 
 async function start(stops: Launch['stops'], shutdown: Launch['shutdown'], withTour: boolean): Promise<void> {

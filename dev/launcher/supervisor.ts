@@ -8,7 +8,7 @@ export type ChildPlan<T extends Child> = {
   logFile: string;
   /** Starts the child. Called again when it has exited by itself, with the previous child. */
   start(previous: T | null): Promise<T>;
-  /** Called after each start, including the first one. */
+  /** Called after each start, including the first one. An error is reported, and the child keeps running. */
   onStarted(child: T): void;
 };
 
@@ -29,8 +29,16 @@ export async function keepRunning<T extends Child>(
   say: (sentence: string) => void,
 ): Promise<Supervised<T>> {
   const stopping = Promise.withResolvers<'stopping'>();
+  const record = (started: T) => {
+    try {
+      plan.onStarted(started);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      say(`${plan.name} is running, but its start could not be recorded: ${reason}`);
+    }
+  };
   let child = await plan.start(null);
-  plan.onStarted(child);
+  record(child);
 
   const watching = (async () => {
     for (let pause = FIRST_PAUSE_MS; ; ) {
@@ -47,7 +55,7 @@ export async function keepRunning<T extends Child>(
         });
         if (again !== null) child = again;
       }
-      plan.onStarted(child);
+      record(child);
       say(`${plan.name} was restarted.`);
     }
   })();

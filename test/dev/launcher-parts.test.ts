@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Ending } from '../../dev/common/processes.ts';
 import { beginChildrenRecord } from '../../dev/launcher/children-record.ts';
 import { takeLock } from '../../dev/launcher/lock.ts';
+import { stopAll } from '../../dev/launcher/stop-all.ts';
 import { keepRunning, type Child } from '../../dev/launcher/supervisor.ts';
 import { ensureLocalTls } from '../../dev/launcher/tls.ts';
 import { waitForStarts } from '../../dev/launcher/wait-for-starts.ts';
@@ -85,6 +86,25 @@ describe('the launcher', () => {
       );
     });
 
+    it('and reports a start that cannot be recorded', async () => {
+      const file = join(folder, 'missing', 'children.json');
+      const reports: string[] = [];
+      const watch = await keepRunning<Fake>(
+        { ...plan, onStarted: ({ number }) => writeFileSync(file, String(number)) },
+        (sentence) => void reports.push(sentence),
+      );
+      const first = watch.current();
+      first.exits({ code: 3, signal: null });
+      await eventually('it is restarted', () => reports.includes('The child was restarted.'));
+      const unrecorded = reports.filter((sentence) =>
+        sentence.startsWith('The child is running, but its start could not be recorded: ENOENT'),
+      );
+      assert.equal(unrecorded.length, 2);
+      await watch.stop();
+      assert.notEqual(watch.current(), first);
+      assert.equal(watch.current().isStopped, true);
+    });
+
     it('but not if its first start fails', async () => {
       failures = 1;
       await assert.rejects(
@@ -144,6 +164,18 @@ describe('the launcher', () => {
     assert.deepEqual(up, ['database']);
     assert.throws(check, /^Error: no disk$/);
     (await waitForStarts([Promise.resolve(1)])).check();
+  });
+
+  it('stops everything in reverse order, also after a failure', async () => {
+    const stopped: string[] = [];
+    const errors = await stopAll([
+      () => void stopped.push('lock'),
+      () => rmSync(folder),
+      () => Promise.reject(new Error('no answer')),
+      async () => void stopped.push('API'),
+    ]);
+    assert.deepEqual(stopped, ['API', 'lock']);
+    assert.match(errors.map(({ message }) => message).join('\n'), /^no answer\n.*directory/);
   });
 
   it('renews the local certificate a month before it expires', async () => {
