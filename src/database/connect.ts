@@ -1,6 +1,8 @@
 import type { MigrationObject } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { Migrator } from '@mikro-orm/migrations';
+import type { Pool } from 'pg';
+import { breakIfSilent } from './common/silent-connections.ts';
 import type { Database } from './database.ts';
 import { entities } from './entities.ts';
 import { MIGRATIONS } from './migrations/all.ts';
@@ -22,8 +24,11 @@ const SERVICE_LIMITS: TimeLimits = {
   idle_in_transaction_session_timeout: 60_000,
 };
 
-/** `migrations`: those of its migrator. */
-type ConnectOptions = { migrations?: readonly MigrationObject[]; limits?: TimeLimits };
+/** How long the server may be silent after the time limit of a statement, in milliseconds, see {@link breakIfSilent}. */
+const SILENCE_MS = 30_000;
+
+/** `migrations`: those of its migrator. `silenceMs`: see {@link SILENCE_MS}. */
+type ConnectOptions = { migrations?: readonly MigrationObject[]; limits?: TimeLimits; silenceMs?: number };
 
 /**
  * Opens the database at `url` and checks the connection. `poolSize` is its maximum of connections.
@@ -32,7 +37,7 @@ type ConnectOptions = { migrations?: readonly MigrationObject[]; limits?: TimeLi
 export async function connectDatabase(
   url: string,
   poolSize = 10,
-  { migrations = MIGRATIONS, limits = SERVICE_LIMITS }: ConnectOptions = {},
+  { migrations = MIGRATIONS, limits = SERVICE_LIMITS, silenceMs = SILENCE_MS }: ConnectOptions = {},
 ): Promise<Database> {
   const orm = new MikroORM({
     clientUrl: url,
@@ -43,6 +48,7 @@ export async function connectDatabase(
       // The mapper parses host, user and database; the driver also parses the parameters of the URL (`sslmode`).
       connectionString: url,
       ...limits,
+      onPoolCreated: (pool: Pool) => void pool.on('connect', (client) => breakIfSilent(client, silenceMs)),
     },
     // Every request and activity forks its own entity manager. This prevents shared state after a forgotten fork.
     allowGlobalContext: false,

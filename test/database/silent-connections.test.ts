@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { isDatabaseOutage } from '../../src/database/common/outage.ts';
+import { connectDatabase } from '../../src/database/connect.ts';
+import { queryBuilderOf, type Database } from '../../src/database/database.ts';
+import { useInstallation } from '../support/installation.ts';
+import { startRelay, type Relay } from '../support/relay.ts';
+
+const STATEMENT_MS = 800;
+const SILENCE_MS = 400;
+
+describe('a connection whose server has vanished without a message', () => {
+  const fresh = useInstallation();
+  let relay: Relay;
+  let database: Database;
+
+  beforeEach(async () => {
+    relay = await startRelay(fresh.url);
+    const url = new URL(fresh.url);
+    url.host = new URL(relay.url).host;
+    url.searchParams.set('statement_timeout', String(STATEMENT_MS));
+    database = await connectDatabase(url.href, 1, { silenceMs: SILENCE_MS });
+  });
+  afterEach(async () => {
+    await database.close();
+    await relay.close();
+  });
+
+  /** Returns the process id of the connection after some seconds. */
+  const backendAfter = async (seconds: number): Promise<number> => {
+    const { rows } = await sql<{
+      pid: number;
+    }>`select pg_backend_pid() as pid from pg_sleep(${seconds})`.execute(queryBuilderOf(database));
+    return rows[0]?.pid ?? 0;
+  };
+
+  it('breaks while a statement waits for it, and the next statement has another connection', async () => {
+    const first = await backendAfter(0);
+    relay.silence();
+    await assert.rejects(backendAfter(0), isDatabaseOutage);
+    assert.notEqual(await backendAfter(0), first);
+  });
+
+  it('stays while it is idle, and while a statement takes nearly as long as its limit', async () => {
+    const first = await backendAfter(0);
+    assert.equal(await backendAfter(0.5), first);
+    await wait(2 * (STATEMENT_MS + SILENCE_MS));
+    assert.equal(await backendAfter(0), first);
+  });
+});
