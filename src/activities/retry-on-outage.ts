@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isDatabaseOutage } from '../database/common/outage.ts';
+import { ApplicationFailure } from '@temporalio/common';
+import { isDatabaseOutage, refusedDataCode } from '../database/common/outage.ts';
 
-/** Retry interval and time limit of {@link retryOnOutage}, in milliseconds. */
+/** Interval of the retries, and time limit of {@link retryOnOutage}, in milliseconds. */
 const RETRY_MS = 200;
 const GIVE_UP_MS = 60_000;
 
@@ -22,5 +23,28 @@ export async function retryOnOutage<Result>(
       if (!isDatabaseOutage(error) || signal?.aborted || performance.now() > until) throw error;
       await pause(RETRY_MS);
     }
+  }
+}
+
+/**
+ * Repeats reads and writes of the database until PostgreSQL is available again. For activities that send heartbeats: an
+ * outage must not use up attempts that are meant for an agent, its model or its tools.
+ * @throws the reason of `signal` if it has aborted; `error` itself if PostgreSQL refuses a value, see
+ * src/runtime/refused-data.ts; else ApplicationFailure without the database's message, which users and models would see
+ */
+export async function retryUntilCancelled<Result>(
+  work: () => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (refusedDataCode(error) !== null) throw error;
+      if (!isDatabaseOutage(error))
+        throw ApplicationFailure.create({ message: 'a database statement failed' });
+    }
+    await pause(RETRY_MS, undefined, { signal });
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { retryOnOutage } from '../../src/activities/retry-on-outage.ts';
+import { ApplicationFailure } from '@temporalio/common';
+import { retryOnOutage, retryUntilCancelled } from '../../src/activities/retry-on-outage.ts';
 import {
   isDatabaseOutage,
   isDeadlock,
@@ -141,5 +142,49 @@ describe('a write during an outage of the database', () => {
     await assert.rejects(retryOnOutage(failing(withCode('23505'))), { code: '23505' });
     await assert.rejects(retryOnOutage(failing(outage), AbortSignal.abort()), outage);
     assert.equal(tries, 2);
+  });
+});
+
+describe('work that waits for the database', () => {
+  const failing = (...errors: Error[]) => {
+    const work = async () => {
+      const error = errors.shift();
+      if (error) throw error;
+      return 'done';
+    };
+    return work;
+  };
+  const { signal } = new AbortController();
+
+  it('is repeated after outages', async () => {
+    assert.equal(
+      await retryUntilCancelled(failing(withCode('57P03'), withCode('ECONNREFUSED')), signal),
+      'done',
+    );
+  });
+
+  it('fails after another error, whose message it does not show, unless the database refuses a value', async () => {
+    const failure = await retryUntilCancelled(failing(withCode('23505')), signal).catch(
+      (error: unknown) => error,
+    );
+    assert.ok(failure instanceof ApplicationFailure);
+    assert.deepEqual(
+      [failure.message, failure.cause, failure.nonRetryable],
+      ['a database statement failed', undefined, false],
+    );
+    const refused = withCode('22P05');
+    await assert.rejects(retryUntilCancelled(failing(refused), signal), refused);
+  });
+
+  it('is done once if the activity is cancelled, and otherwise ends with the reason', async () => {
+    const aborted = AbortSignal.abort(new Error('cancelled'));
+    assert.equal(await retryUntilCancelled(failing(), aborted), 'done');
+    await assert.rejects(retryUntilCancelled(failing(withCode('57P03')), aborted), /^Error: cancelled$/);
+    const controller = new AbortController();
+    const work = async () => {
+      setImmediate(() => controller.abort());
+      throw withCode('57P03');
+    };
+    await assert.rejects(retryUntilCancelled(work, controller.signal), { name: 'AbortError' });
   });
 });

@@ -5,7 +5,6 @@ import { cutText, cutValue } from '../../agents/cut.ts';
 import { failureOf, type ModelFailure } from '../../agents/model-failures.ts';
 import type { Models } from '../../agents/models.ts';
 import { findCall, isSameCall, recordCall, type NewCall } from '../../database/agents/agent-calls.ts';
-import { refusedDataCode } from '../../database/common/outage.ts';
 import type { Database } from '../../database/database.ts';
 import type { AgentTraces, OperationResult } from '../../domain/agents/agent-traces.ts';
 import { recordChange } from '../../database/tasks/feed.ts';
@@ -19,7 +18,7 @@ import {
 import { AGENT_MESSAGE_BYTES, CALL_RECORD_BYTES } from '../../domain/common/limits.ts';
 import type { Usage } from '../../domain/tasks/run-schemas.ts';
 import { startHeartbeat } from '../heartbeat.ts';
-import { retryOnOutage } from '../retry-on-outage.ts';
+import { retryUntilCancelled } from '../retry-on-outage.ts';
 import { waitUntilAllowed } from './wait-until-allowed.ts';
 
 type Dependencies = {
@@ -49,7 +48,10 @@ export function createModelActivities(deps: Dependencies) {
       const callContext = callContextOf(options);
       using _heartbeat = startHeartbeat();
       const isRepeat = info.attempt > 1;
-      const known = await findAnswer(deps.database, modelId, options, callContext, isRepeat);
+      const known = await retryUntilCancelled(
+        () => findAnswer(deps.database, modelId, options, callContext, isRepeat),
+        cancellationSignal,
+      );
       if (known !== null) return known;
       await waitUntilAllowed(deps.database, callContext.place.executionId, cancellationSignal);
       return await ask(deps, modelId, withoutCallContext(options), callContext, cancellationSignal);
@@ -73,7 +75,7 @@ async function findAnswer(
   return isSameCall(recorded, { name: modelId, input }) ? (recorded.output as Answer) : null;
 }
 
-/** Calls the model and records the result. A response is recorded with retries, since it is paid for. */
+/** Calls the model and records the result, with retries during a database outage: a response is paid for. */
 async function ask(
   deps: Dependencies,
   modelId: string,
@@ -116,30 +118,18 @@ async function ask(
       : failureOf(error, modelId, Date.now());
     const message = deps.models.withoutKeys(failure.message);
     reportEnd(null);
-    await record({ output: null, truncated: false, usage: null, failure: message }).catch(failRecording);
+    const failed = { output: null, truncated: false, usage: null, failure: message };
+    await retryUntilCancelled(() => record(failed), cancelled);
     throw applicationFailure({ ...failure, message });
   }
   const { value: output, truncated } = cutValue(answer, CALL_RECORD_BYTES);
   const usage = usageOf(answer, deps.prices[modelId]);
   reportEnd(usage);
-  await retryOnOutage(async () => {
+  await retryUntilCancelled(async () => {
     await record({ output, truncated, usage, failure: null });
     await emitMessage(deps, answer, callContext);
-  }, cancelled).catch((error: unknown) => (cancelled.aborted ? Promise.reject(error) : failRecording(error)));
+  }, cancelled);
   return answer;
-}
-
-/**
- * Omits the database's message, which would appear in the history and among the errors of the run.
- * @throws always: `error` itself if PostgreSQL refuses a value, since a repeat would only be paid for again
- * (src/runtime/refused-data.ts), else ApplicationFailure
- */
-function failRecording(error: unknown): never {
-  if (refusedDataCode(error) !== null) throw error;
-  throw ApplicationFailure.create({
-    message: 'recording a model call failed',
-    type: MODEL_FAILURES.failed,
-  });
 }
 
 function timeoutFailure(ms: number, model: string): ModelFailure {

@@ -17,6 +17,7 @@ import {
   type Secret,
 } from '../../agents/secrets.ts';
 import { recordCall } from '../../database/agents/agent-calls.ts';
+import { refusedDataCode } from '../../database/common/outage.ts';
 import type { Database } from '../../database/database.ts';
 import { listStepResults, findTaskTexts, type TaskTexts } from '../../database/tasks/step-results.ts';
 import { CALL_RECORD_BYTES, MAX_QUESTION_LENGTH, MAX_REASON_LENGTH } from '../../domain/common/limits.ts';
@@ -26,7 +27,7 @@ import type { AgentWork, StepOutcome } from '../../domain/tasks/step-work.ts';
 import type { Usage } from '../../domain/tasks/run-schemas.ts';
 import { storable, truncate } from '../../domain/common/text.ts';
 import { startHeartbeat } from '../heartbeat.ts';
-import { retryOnOutage } from '../retry-on-outage.ts';
+import { retryUntilCancelled } from '../retry-on-outage.ts';
 import { createAgentFeed } from './agent-feed.ts';
 import { waitUntilAllowed } from './wait-until-allowed.ts';
 
@@ -133,7 +134,7 @@ async function attempt(
   const brief = await briefFor(deps, input.work);
   if ('error' in brief) return { kind: 'unrecoverable', message: brief.error };
   await waitUntilAllowed(deps.database, input.work.executionId, cancellationSignal);
-  const agentFeed = await createAgentFeed(deps, input.work);
+  const agentFeed = await retryUntilCancelled(() => createAgentFeed(deps, input.work), cancellationSignal);
   const hide = (text: string) => storable(withoutSecrets(text, brief.secrets));
   const listener: AgentListener = {
     message: (text) => agentFeed.message(hide(text)),
@@ -154,15 +155,14 @@ async function attempt(
       return result;
     });
     const end = hideSecrets(ended, hide);
-    const result = { outcome: null as RemoteOutcome | null };
-    await retryOnOutage(async () => {
+    return await retryUntilCancelled(async () => {
       await agentFeed.flush();
-      result.outcome = await outcomeOf(deps, input, brief.agent, end);
+      const outcome = await outcomeOf(deps, input, brief.agent, end);
       await record(end, null);
+      return outcome;
     }, cancellationSignal);
-    if (result.outcome) return result.outcome;
-    throw new Error('no outcome was recorded');
   } catch (error) {
+    if (refusedDataCode(error) !== null) throw error;
     const timedOut = late.signal.aborted;
     const message = hide(failureMessage(input.work, error, timedOut));
     await agentFeed.flush().catch(() => {});
@@ -202,9 +202,15 @@ async function briefFor(deps: Dependencies, work: AgentWork): Promise<Brief | { 
   const { database, catalogue, environment } = deps;
   const agent = catalogue.agents.get(work.step.agent);
   if (!agent) return { error: `agents.yml has no agent ${work.step.agent}` };
-  const task = await findTaskTexts(database, work.executionId);
+  const { task, results } = await retryUntilCancelled(
+    async () => ({
+      task: await findTaskTexts(database, work.executionId),
+      results: await listStepResults(database, work.executionId, work.earlier),
+    }),
+    Context.current().cancellationSignal,
+  );
   if (!task) throw ApplicationFailure.nonRetryable('the task was erased', MODEL_FAILURES.over);
-  const earlier = boundedResults(await listStepResults(database, work.executionId, work.earlier));
+  const earlier = boundedResults(results);
   const prompt = promptFor(work.step, task, earlier);
   const secrets = [
     ...secretsIn(Object.values(agent.a2a?.headersEnv ?? {}), environment),
