@@ -19,6 +19,7 @@ import { NO_ISOLATION } from '../../src/agents/isolation.ts';
 import type { Models } from '../../src/agents/models.ts';
 import { instructionsFor } from '../../src/agents/prompt.ts';
 import { ToolServerError, type ToolServers } from '../../src/agents/tool-servers.ts';
+import { beginCall } from '../../src/database/agents/agent-calls.ts';
 import { listCalls } from '../../src/database/agents/call-list.ts';
 import { UNTRACED_AGENTS, type AgentTraces } from '../../src/domain/agents/agent-traces.ts';
 import { CALL_CONTEXT_OPTION } from '../../src/domain/agents/agent-work.ts';
@@ -339,6 +340,8 @@ describe('the activities of agents', () => {
       });
       for (const [index, tool] of ['add', 'safe', 'listed'].entries()) {
         const call = { agent: 'ada', place: placeOf(index), name: `db__${tool}`, input: {} };
+        const begun = { kind: 'tool' as const, name: call.name, input: {}, truncated: false, startedAt: AT };
+        await beginCall(fresh.database, { ...begun, place: call.place }, null);
         const { is_error: isError } = await run(() => callTool(call), { attempt: 2 });
         assert.equal(isError, tool === 'add', tool);
       }

@@ -6,6 +6,7 @@ import { createToolActivities } from '../../src/activities/agents/tools.ts';
 import type { Models } from '../../src/agents/models.ts';
 import type { ToolServers } from '../../src/agents/tool-servers.ts';
 import { recordCall } from '../../src/database/agents/agent-calls.ts';
+import { listCalls } from '../../src/database/agents/call-list.ts';
 import { UNTRACED_AGENTS } from '../../src/domain/agents/agent-traces.ts';
 import { CALL_CONTEXT_OPTION, type CallKey, type ToolAnswer } from '../../src/domain/agents/agent-work.ts';
 import { CALL_RECORD_BYTES } from '../../src/domain/common/limits.ts';
@@ -83,12 +84,19 @@ describe('a call that is repeated as a new activity', () => {
   });
 
   /** Returns a function that calls a tool, which answers with its number of calls. */
-  function callingTool(database = fresh.database) {
+  function callingTool(
+    database = fresh.database,
+    { beforeList = async () => {}, during = async () => {} } = {},
+  ) {
     const calls: unknown[] = [];
     const servers = {
-      list: async () => [{ name: 'add', inputSchema: { type: 'object' } }],
+      list: async () => {
+        await beforeList();
+        return [{ name: 'add', inputSchema: { type: 'object' } }];
+      },
       call: async (_server: string, _tool: string, input: unknown) => {
         calls.push(input);
+        await during();
         return { content: [{ type: 'text', text: `done ${calls.length}` }] };
       },
       withoutSecrets: (_server: string, text: string) => text,
@@ -147,6 +155,54 @@ describe('a call that is repeated as a new activity', () => {
     await recordCall(fresh.database, { ...at, ...interrupted });
     assert.match(await call({ value: 1 }), /unknown whether it took effect/);
     assert.deepEqual(calls, []);
+  });
+
+  it('makes the call of a tool that an earlier try of its activity did not begin', async () => {
+    const { call, calls } = callingTool();
+    assert.equal(await call({ value: 1 }, 2), 'done 1');
+    assert.equal(calls.length, 1);
+  });
+
+  it('does not repeat the call of a tool whose worker died, and lists it when it has ended', async () => {
+    const began = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const { call, calls } = callingTool(fresh.database, {
+      during: async () => {
+        began.resolve();
+        await released.promise;
+      },
+    });
+    const listed = async () => {
+      const page = { kind: null, cursor: null, limit: 10 };
+      return (await listCalls(fresh.database, callKey.executionId, page)).map(({ failure }) => failure);
+    };
+    const first = call({ value: 1 });
+    await began.promise;
+    assert.deepEqual(await listed(), []);
+    const answer = await call({ value: 1 }, 2);
+    assert.match(answer, /unknown whether it took effect/);
+    assert.equal(calls.length, 1);
+    assert.deepEqual(await listed(), [answer]);
+    released.resolve();
+    await first;
+  });
+
+  it('is not made by a worker that was frozen while another one made it', async () => {
+    const frozen = Promise.withResolvers<void>();
+    const thawed = Promise.withResolvers<void>();
+    const first = callingTool(fresh.database, {
+      beforeList: async () => {
+        frozen.resolve();
+        await thawed.promise;
+      },
+    });
+    const answer = first.call({ value: 1 });
+    await frozen.promise;
+    assert.equal(await callingTool().call({ value: 1 }, 2), 'done 1');
+    thawed.resolve();
+    assert.match(await answer, /unknown whether it took effect/);
+    assert.deepEqual(first.calls, []);
+    assert.equal(await callingTool().call({ value: 1 }, 3), 'done 1', 'the result stays recorded');
   });
 
   it('records the result of a tool again if the database fails, and makes the call once', async () => {

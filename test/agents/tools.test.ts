@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import { IN_PROGRESS } from '../../src/database/agents/agent-calls.ts';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import {
   saidIn,
@@ -158,7 +159,10 @@ describe('an agent with tools', function () {
     await eventually('the call has started', () => runs.logged().includes('hanging from now on'));
     await runs.control.cancel(id, { by: 'test' });
     await runs.reaches(id, 'cancelled');
-    const call = await eventually('the call is recorded', async () => (await toolCalls(id))[0] ?? null);
+    const call = await eventually(
+      'the end of the call is recorded',
+      async () => (await toolCalls(id)).find(({ failure }) => failure !== IN_PROGRESS) ?? null,
+    );
     assert.equal(call.failure, 'Interrupted because the run or its worker was stopped.');
   });
 });

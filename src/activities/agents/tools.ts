@@ -5,13 +5,19 @@ import { cutValue } from '../../agents/cut.ts';
 import { answerOf, textOfResult } from '../../agents/tool-answers.ts';
 import { mayRepeat, toolNamed, toolSetOf } from '../../agents/tool-set.ts';
 import { ToolServerError, type ToolServers } from '../../agents/tool-servers.ts';
-import { findCall, isSameCall, recordCall } from '../../database/agents/agent-calls.ts';
+import {
+  beginCall,
+  findCall,
+  isSameCall,
+  recordCall,
+  type RecordedCall,
+} from '../../database/agents/agent-calls.ts';
 import type { Database } from '../../database/database.ts';
 import type { AgentTraces } from '../../domain/agents/agent-traces.ts';
-import type { ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import { UNKNOWN_EFFECT, type ToolActivities, type ToolAnswer } from '../../domain/agents/agent-work.ts';
 import { CALL_RECORD_BYTES } from '../../domain/common/limits.ts';
 import { startHeartbeat } from '../heartbeat.ts';
-import { retryOnOutage } from '../retry-on-outage.ts';
+import { retryUntilCancelled } from '../retry-on-outage.ts';
 import { waitUntilAllowed } from './wait-until-allowed.ts';
 
 type Dependencies = {
@@ -28,9 +34,6 @@ type Dependencies = {
 /** An answer for the model. `failure`: why the service answered instead of the tool; null if the tool answered. */
 type ToolResult = { answer: ToolAnswer; failure: string | null };
 type ToolCallInput = Parameters<ToolActivities['callTool']>[0];
-
-const UNKNOWN_EFFECT =
-  'The call was interrupted. It is unknown whether it took effect. Check before you repeat it.';
 
 const INTERRUPTED = 'Interrupted because the run or its worker was stopped.';
 
@@ -49,41 +52,56 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
     async callTool(call) {
       using _heartbeat = startHeartbeat();
       const { info, cancellationSignal } = Context.current();
-      const earlier = await findCall(deps.database, call.place);
+      const earlier = await retryUntilCancelled(
+        () => findCall(deps.database, call.place),
+        cancellationSignal,
+      );
       const asRecorded = recordedCallOf(call);
       // A first attempt may be another call after a reset, and only the beginning of a long input is recorded.
       const isKnown = !asRecorded.truncated || info.attempt > 1;
       const recorded = earlier && isKnown && isSameCall(earlier, asRecorded) ? earlier : null;
       if (recorded?.failure === null) return recorded.output as ToolAnswer;
       await waitUntilAllowed(deps.database, call.place.executionId, cancellationSignal);
-      const isRepeat = info.attempt > 1 || recorded !== null;
-      return await callAndRecord(deps, call, isRepeat, cancellationSignal);
+      return await callAndRecord(deps, call, { earlier, isRepeat: recorded !== null }, cancellationSignal);
     },
   };
 
   async function callAndRecord(
     { database, clock }: Dependencies,
     call: ToolCallInput,
-    isRepeat: boolean,
+    { earlier, isRepeat }: { earlier: RecordedCall | null; isRepeat: boolean },
     signal: AbortSignal,
   ): Promise<ToolAnswer> {
     const startedAt = clock();
     const began = performance.now();
     const record = (done: ToolResult) =>
       recordToolCall(database, call, done, startedAt, performance.now() - began);
+    let isBegun = false;
+    // A repeat of the activity must know whether the tool may have been called.
+    const begin = async () => {
+      signal.throwIfAborted();
+      const begun = { place: call.place, kind: 'tool' as const, ...recordedCallOf(call), startedAt };
+      isBegun = await retryUntilCancelled(() => beginCall(database, begun, earlier), signal);
+      return isBegun;
+    };
     try {
-      const done = await answerTo(call, isRepeat, signal);
+      const done = await answerTo(call, isRepeat, begin, signal);
       deps.onCall?.({ failed: done.failure !== null || done.answer.is_error });
-      await retryOnOutage(() => record(done), signal);
+      await retryUntilCancelled(() => record(done), signal);
       return done.answer;
     } catch (error) {
       // Readers of the record must see that the tool may have been called.
-      if (signal.aborted) await record(failed(INTERRUPTED)).catch(() => {});
+      if (signal.aborted && isBegun) await record(failed(INTERRUPTED)).catch(() => {});
       throw error;
     }
   }
 
-  async function answerTo(call: ToolCallInput, isRepeat: boolean, signal: AbortSignal): Promise<ToolResult> {
+  async function answerTo(
+    call: ToolCallInput,
+    isRepeat: boolean,
+    begin: () => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<ToolResult> {
     const { servers, catalogue } = deps;
     const { agent, name, input } = call;
     try {
@@ -92,6 +110,7 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
       if (!isObject(input)) return failed('The arguments must be an object.');
       const { repeatable = [] } = catalogue.servers.get(found.server) ?? {};
       if (isRepeat && !(await mayRepeat(found, repeatable, servers, signal))) return failed(UNKNOWN_EFFECT);
+      if (!(await begin())) return failed(UNKNOWN_EFFECT);
       const { result, isError } = await deps.traces.run(
         { kind: 'execute_tool', agent, ...found },
         async (report) => {

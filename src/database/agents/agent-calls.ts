@@ -1,9 +1,12 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { AgentCall, CallKey } from '../../domain/agents/agent-work.ts';
 import type { Usage } from '../../domain/tasks/run-schemas.ts';
 import { storable, storableJson } from '../../domain/common/text.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { runPrepared } from '../common/prepared.ts';
+
+/** The `failure` of a call that has begun. Lists omit the call: it has not ended, or its worker died. */
+export const IN_PROGRESS = 'in progress';
 
 /** A call to be recorded. `startedAt` is by the worker's clock. */
 export type NewCall = Pick<
@@ -16,6 +19,32 @@ export type NewCall = Pick<
  * stays unchanged. Writes nothing for a run that has been erased. Characters that PostgreSQL cannot store are removed.
  */
 export async function recordCall(database: Database, call: NewCall): Promise<void> {
+  const isReplaceable = sql`agent_calls.failure is not null
+      or (agent_calls.name, agent_calls.input::text) is distinct from (excluded.name, excluded.input::text)`;
+  await writeCall(database, call, isReplaceable);
+}
+
+/**
+ * Records that a call begins, as {@link IN_PROGRESS}. `earlier` is what {@link findCall} has returned. Returns false if
+ * another worker has recorded the call since, or the run has been erased. May be repeated with the same `startedAt`.
+ */
+export async function beginCall(
+  database: Database,
+  call: Omit<NewCall, 'output' | 'usage' | 'failure' | 'duration_ms'>,
+  earlier: RecordedCall | null,
+): Promise<boolean> {
+  const begun = { ...call, output: null, usage: null, failure: IN_PROGRESS, duration_ms: 0 };
+  const known = earlier === null ? null : new Date(earlier.started_at).toISOString();
+  const isUnchanged = sql`agent_calls.started_at in (${known}::timestamptz, excluded.started_at)`;
+  return (await writeCall(database, begun, isUnchanged)) > 0;
+}
+
+/** Writes the row of a call, which replaces a row with the same key under this condition. Returns the number of rows. */
+async function writeCall(
+  database: Database,
+  call: NewCall,
+  isReplaceable: RawBuilder<unknown>,
+): Promise<number> {
   const { place, usage } = call;
   const statement = sql`
     insert into agent_calls (
@@ -33,19 +62,21 @@ export async function recordCall(database: Database, call: NewCall): Promise<voi
       name = excluded.name, input = excluded.input, output = excluded.output, truncated = excluded.truncated,
       input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cost_usd = excluded.cost_usd,
       failure = excluded.failure, started_at = excluded.started_at, duration_ms = excluded.duration_ms
-    where agent_calls.failure is not null
-      or (agent_calls.name, agent_calls.input::text) is distinct from (excluded.name, excluded.input::text)
+    where ${isReplaceable}
   `.compile(queryBuilderOf(database));
-  await runPrepared(database, statement);
+  return (await runPrepared(database, statement)).count;
 }
 
 /** The parts of a recorded call that a repeat of the call needs. */
-export type RecordedCall = Pick<AgentCall, 'name' | 'input' | 'output' | 'truncated' | 'failure'>;
+export type RecordedCall = Pick<
+  AgentCall,
+  'name' | 'input' | 'output' | 'truncated' | 'failure' | 'started_at'
+>;
 
 /** Returns the recorded call with this key; null if there is none. */
 export async function findCall(database: Database, key: CallKey): Promise<RecordedCall | null> {
   const { rows } = await sql<RecordedCall>`
-    select name, input, output, truncated, failure from agent_calls
+    select name, input, output, truncated, failure, started_at from agent_calls
     where execution_id = ${key.executionId}::uuid and step_id = ${key.stepId}::uuid
       and attempt = ${key.attempt}::integer and number = ${key.number}::integer
   `.execute(queryBuilderOf(database));

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { AgentCall } from '../../domain/agents/agent-work.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
+import { IN_PROGRESS } from './agent-calls.ts';
 
 /** The call after which a page begins. */
 export type CallCursor = { startedAt: string; stepId: string; attempt: number; number: number };
@@ -27,7 +28,8 @@ export async function listCalls(
   const { rows } = await sql<Row>`
     select step_id, attempt, number, kind, name, input, output, truncated,
       input_tokens, output_tokens, cost_usd, failure, started_at, duration_ms
-    from agent_calls where execution_id = ${executionId}::uuid ${ofKind} ${behind}
+    from agent_calls
+    where execution_id = ${executionId}::uuid and failure is distinct from ${IN_PROGRESS} ${ofKind} ${behind}
     order by started_at, step_id, attempt, number limit ${limit}
   `.execute(queryBuilderOf(database));
   return rows.map(callOf);

@@ -39,6 +39,10 @@ export type ToolActivities = {
   callTool(asked: { agent: string; place: CallKey; name: string; input: unknown }): Promise<ToolAnswer>;
 };
 
+/** The answer to a call of a tool that may have been made, if its result is lost. */
+export const UNKNOWN_EFFECT =
+  'The call was interrupted. It is unknown whether it took effect. Check before you repeat it.';
+
 /** Price of a model, in US dollars per million tokens. */
 export type Price = { input: number; output: number };
 

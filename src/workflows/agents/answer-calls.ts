@@ -1,6 +1,11 @@
 import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { ToolModelMessage, ToolResultPart } from 'ai';
-import type { CallKey, ToolActivities, ToolAnswer } from '../../domain/agents/agent-work.ts';
+import {
+  UNKNOWN_EFFECT,
+  type CallKey,
+  type ToolActivities,
+  type ToolAnswer,
+} from '../../domain/agents/agent-work.ts';
 import { truncate } from '../../domain/common/text.ts';
 import { MAX_CALLS_PER_TURN, MAX_REASON_LENGTH } from '../../domain/common/limits.ts';
 import type { ToolCall } from './ask-model.ts';
@@ -85,15 +90,16 @@ async function callTool(attempt: StepAttempt, call: ToolCall, key: CallKey): Pro
   const tools = proxyActivities<ToolActivities>({
     summary: `${step.name} · ${step.agent} · ${call.name}`,
     heartbeatTimeout: '5 s',
-    // The activity limits the call itself, by the tool's time limit in the catalogue.
-    startToCloseTimeout: '1 h',
+    // The activity limits the call itself, by the tool's time limit in the catalogue. Before and after the call it waits
+    // for the end of a pause or of a database outage.
+    startToCloseTimeout: '365 d',
     retry: { initialInterval: '500 ms', maximumInterval: '10 s', maximumAttempts: 5 },
   });
   try {
     return await tools.callTool({ agent: step.agent, place: key, name: call.name, input: call.input });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    return fault(`the tool could not be called: ${error.cause?.message ?? error.message}`);
+    return fault(UNKNOWN_EFFECT);
   }
 }
 
