@@ -16,6 +16,9 @@ import { useInstallation } from '../support/installation.ts';
 
 const STEP = '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5';
 
+/** The heartbeats of workers that record that a call of a tool begins. */
+const RECORDS_BEGIN = 'records-begin';
+
 /** A reset in the Temporal Web UI repeats activities as new ones. Their first attempt must also find the record. */
 describe('a call that is repeated as a new activity', () => {
   const fresh = useInstallation();
@@ -112,8 +115,8 @@ describe('a call that is repeated as a new activity', () => {
       traces: UNTRACED_AGENTS,
       onFault: () => {},
     });
-    const call = async (input: unknown, attempt = 1) => {
-      const environment = new MockActivityEnvironment({ attempt });
+    const call = async (input: unknown, attempt = 1, heartbeatDetails: unknown = RECORDS_BEGIN) => {
+      const environment = new MockActivityEnvironment({ attempt, heartbeatDetails });
       const answer = await environment.run(callTool, {
         agent: 'ada',
         place: callKey,
@@ -161,6 +164,12 @@ describe('a call that is repeated as a new activity', () => {
     const { call, calls } = callingTool();
     assert.equal(await call({ value: 1 }, 2), 'done 1');
     assert.equal(calls.length, 1);
+  });
+
+  it('does not repeat the call of a tool that a worker of an earlier version may have made', async () => {
+    const { call, calls } = callingTool();
+    assert.match(await call({ value: 1 }, 2, null), /unknown whether it took effect/);
+    assert.deepEqual(calls, []);
   });
 
   it('does not repeat the call of a tool whose worker died, and lists it when it has ended', async () => {

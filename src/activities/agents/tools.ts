@@ -35,6 +35,9 @@ type Dependencies = {
 type ToolResult = { answer: ToolAnswer; failure: string | null };
 type ToolCallInput = Parameters<ToolActivities['callTool']>[0];
 
+/** The heartbeats of a worker that records that a call begins. Those of earlier versions have no details. */
+const RECORDS_BEGIN = 'records-begin';
+
 const INTERRUPTED = 'Interrupted because the run or its worker was stopped.';
 
 /** Creates the activities for the tools of MCP servers. */
@@ -50,7 +53,7 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
     },
 
     async callTool(call) {
-      using _heartbeat = startHeartbeat();
+      using _heartbeat = startHeartbeat(() => RECORDS_BEGIN);
       const { info, cancellationSignal } = Context.current();
       const earlier = await retryUntilCancelled(
         () => findCall(deps.database, call.place),
@@ -62,7 +65,9 @@ export function createToolActivities(deps: Dependencies): ToolActivities {
       const recorded = earlier && isKnown && isSameCall(earlier, asRecorded) ? earlier : null;
       if (recorded?.failure === null) return recorded.output as ToolAnswer;
       await waitUntilAllowed(deps.database, call.place.executionId, cancellationSignal);
-      return await callAndRecord(deps, call, { earlier, isRepeat: recorded !== null }, cancellationSignal);
+      const isUncertain = info.attempt > 1 && info.heartbeatDetails !== RECORDS_BEGIN;
+      const isRepeat = recorded !== null || isUncertain;
+      return await callAndRecord(deps, call, { earlier, isRepeat }, cancellationSignal);
     },
   };
 
