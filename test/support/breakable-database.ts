@@ -9,7 +9,7 @@ import { startRelay } from './relay.ts';
 /** A database whose PostgreSQL a test makes unavailable. */
 export type BreakableDatabase = {
   database: Database;
-  /** Begins an outage. Each look at the monotonic clock takes longer than a minute from now on. */
+  /** Begins an outage. Each reading of the monotonic clock is more than a minute after the last one from now on. */
   fail(): void;
   /** Resolves after an outage has begun and refused several connections. */
   isRefusing(): Promise<void>;
