@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { isDatabaseOutage } from '../../src/database/common/outage.ts';
+import { breakIfSilent } from '../../src/database/common/silent-connections.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
 import { useInstallation } from '../support/installation.ts';
@@ -40,6 +42,28 @@ describe('a connection whose server has vanished without a message', () => {
     relay.silence();
     await assert.rejects(backendAfter(0), isDatabaseOutage);
     assert.notEqual(await backendAfter(0), first);
+  });
+
+  it('breaks after the limit of its statement, never before', () => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      const stream = { bytesRead: 9, isBroken: false, destroy: () => void (stream.isBroken = true) };
+      const client = {
+        connection: { stream },
+        connectionParameters: { statement_timeout: '3600000' },
+        readyForQuery: true,
+        on: () => {},
+      };
+      breakIfSilent(client as never, 30_000);
+      mock.timers.tick((2 * 3_630_000) / 5 - 1);
+      client.readyForQuery = false;
+      mock.timers.tick(3_630_000);
+      assert.equal(stream.isBroken, false);
+      mock.timers.tick(3_630_000 / 5);
+      assert.equal(stream.isBroken, true);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it('stays while it is idle, and while a statement takes nearly as long as its limit', async () => {

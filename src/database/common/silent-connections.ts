@@ -22,14 +22,15 @@ export function breakIfSilent(client: PoolClient, moreMs: number): void {
   const { stream } = connected.connection;
   const limitMs = Number(connected.connectionParameters.statement_timeout);
   if (!(limitMs > 0)) return;
-  let silent = 0;
+  let silentChecks = 0;
   let received = 0;
   const check = setInterval(
     () => {
       const isSilent = !connected.readyForQuery && stream.bytesRead === received;
       received = stream.bytesRead;
-      silent = isSilent ? silent + 1 : 0;
-      if (silent >= CHECKS) stream.destroy();
+      silentChecks = isSilent ? silentChecks + 1 : 0;
+      // The statement may have begun just before the first of them.
+      if (silentChecks > CHECKS) stream.destroy();
     },
     (limitMs + moreMs) / CHECKS,
   ).unref();
