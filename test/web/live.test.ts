@@ -97,6 +97,8 @@ describe('a run in the browser', () => {
     const id = await submitWaiting();
     await at.go(`/orchestration/${id}`);
     await page.getByText('live', { exact: true }).waitFor();
+    // A response that arrives later would show that there is a connection.
+    await page.waitForLoadState('networkidle');
     await page.context().setOffline(true);
     await page.getByText('not updated', { exact: true }).waitFor();
     for (const channel of channels) await channel.close();
