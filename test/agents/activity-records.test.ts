@@ -27,6 +27,7 @@ import { MAX_AGENT_MESSAGES, MAX_ARTIFACT_BYTES, MAX_ARTIFACTS } from '../../src
 import type { AgentWork } from '../../src/domain/tasks/step-work.ts';
 import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { useInstallation } from '../support/installation.ts';
+import { ONE_ATTEMPT } from './one-attempt.ts';
 
 const STEP = '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5';
 const AT = new Date('2026-01-31T12:00:00.000Z');
@@ -377,13 +378,7 @@ teams: { ${['feature', 'bug', 'spec', 'chore'].map((type) => `${type}: [{ step: 
         'a test',
       );
     const workOf = (agent: string): AgentWork => {
-      const retry = {
-        maximum_attempts: 1,
-        initial_interval_ms: 1,
-        backoff_coefficient: 1,
-        maximum_interval_ms: 1,
-      };
-      const step = { id: STEP, name: 'look', agent, after: [], time_limit_ms: MINUTE_MS, retry };
+      const step = { id: STEP, name: 'look', agent, after: [], time_limit_ms: MINUTE_MS, retry: ONE_ATTEMPT };
       return { executionId, step, number: 1, attempt: 4, earlier: [] };
     };
     const activities = () =>
@@ -567,13 +562,14 @@ teams: { ${teams.join(', ')} }`,
         onDiagnostic: () => {},
         leaveResult: async (work, text) => ({ summary: `summary of ${work.step.name}`, text }),
       });
-      const retry = {
-        maximum_attempts: 1,
-        initial_interval_ms: 1,
-        backoff_coefficient: 1,
-        maximum_interval_ms: 1,
+      const step = {
+        id: STEP,
+        name: 'look',
+        agent: 'ada',
+        after: [],
+        time_limit_ms: MINUTE_MS,
+        retry: ONE_ATTEMPT,
       };
-      const step = { id: STEP, name: 'look', agent: 'ada', after: [], time_limit_ms: MINUTE_MS, retry };
       const work: AgentWork = { executionId, step, number: 1, attempt: 4, earlier: [] };
       const whole = { work, turn: 9, timeLimitMs: MINUTE_MS, ...input };
       const outcome: RemoteOutcome = await run(() => runCommand(whole), { scheduledTimestampMs: Date.now() });

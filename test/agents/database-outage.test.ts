@@ -15,6 +15,7 @@ import { quietRun } from '../gateway/quiet-runs.ts';
 import { useBreakableDatabase } from '../support/breakable-database.ts';
 import { useInstallation } from '../support/installation.ts';
 import { callsOf } from './recorded-calls.ts';
+import { ONE_ATTEMPT } from './one-attempt.ts';
 
 const STEP = '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5';
 const MINUTE_MS = 60_000;
@@ -62,13 +63,14 @@ teams: { ${teams.join(', ')} }`,
       onDiagnostic: () => {},
       leaveResult: async (_work, text) => ({ summary: text, text }),
     });
-    const retry = {
-      maximum_attempts: 1,
-      initial_interval_ms: 1,
-      backoff_coefficient: 1,
-      maximum_interval_ms: 1,
+    const step = {
+      id: STEP,
+      name: 'look',
+      agent: 'program',
+      after: [],
+      time_limit_ms: MINUTE_MS,
+      retry: ONE_ATTEMPT,
     };
-    const step = { id: STEP, name: 'look', agent: 'program', after: [], time_limit_ms: MINUTE_MS, retry };
     const work = { executionId, step, number: 1, attempt: 1, earlier: [] };
     const outcome = await runCommand({ work, turn: 1, timeLimitMs: MINUTE_MS });
     return outcome.kind === 'completed' ? (outcome.result.text ?? '') : JSON.stringify(outcome);

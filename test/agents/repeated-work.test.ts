@@ -26,6 +26,7 @@ import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { startA2aAgent } from '../support/a2a-agent.ts';
 import { useFixture } from '../support/fixture.ts';
 import { useInstallation } from '../support/installation.ts';
+import { ONE_ATTEMPT } from './one-attempt.ts';
 
 const MINUTE_MS = 60_000;
 const STEP = '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5';
@@ -40,13 +41,14 @@ describe('the work of an agent outside the service', () => {
   let work: AgentWork;
   beforeEach(async () => {
     const executionId = await quietRun(fresh.database, fresh.installation);
-    const retry = {
-      maximum_attempts: 1,
-      initial_interval_ms: 1,
-      backoff_coefficient: 1,
-      maximum_interval_ms: 1,
+    const step = {
+      id: STEP,
+      name: 'look',
+      agent: 'program',
+      after: [],
+      time_limit_ms: MINUTE_MS,
+      retry: ONE_ATTEMPT,
     };
-    const step = { id: STEP, name: 'look', agent: 'program', after: [], time_limit_ms: MINUTE_MS, retry };
     work = { executionId, step, number: 1, attempt: 1, earlier: [] };
   });
 

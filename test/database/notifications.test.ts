@@ -18,8 +18,7 @@ describe('a listener whose connection was dropped without a message', () => {
 
   it('connects again, and reports that notifications may be lost', async () => {
     const relay = await startRelay(fresh.url);
-    const url = new URL(fresh.url);
-    url.host = new URL(relay.url).host;
+    const url = relay.through(fresh.url);
     const notifications = await startNotifications(url.href, pino({ level: 'silent' }), ['feed'], 1_000);
     try {
       const received: (string | null)[] = [];
@@ -50,8 +49,7 @@ describe('a listener whose connection was dropped without a message', () => {
     const relay = await startRelay(fresh.url, (sent) =>
       isStandby && sent.includes('listen baton') ? REFUSAL : null,
     );
-    const url = new URL(fresh.url);
-    url.host = new URL(relay.url).host;
+    const url = relay.through(fresh.url);
     const notifications = await startNotifications(url.href, pino({ level: 'silent' }), ['feed']);
     try {
       isStandby = true;

@@ -19,8 +19,7 @@ describe('a connection whose server has vanished without a message', () => {
 
   beforeEach(async () => {
     relay = await startRelay(fresh.url);
-    const url = new URL(fresh.url);
-    url.host = new URL(relay.url).host;
+    const url = relay.through(fresh.url);
     url.searchParams.set('statement_timeout', String(STATEMENT_MS));
     database = await connectDatabase(url.href, 1, { silenceMs: SILENCE_MS });
   });

@@ -22,8 +22,7 @@ export type BreakableDatabase = {
 export function useBreakableDatabase(fresh: FreshInstallation): BreakableDatabase {
   const breakable = useFixture(async (): Promise<BreakableDatabase> => {
     const relay = await startRelay(fresh.url);
-    const url = new URL(fresh.url);
-    url.host = new URL(relay.url).host;
+    const url = relay.through(fresh.url);
     const database = await connectDatabase(url.href);
     let failedAt = Number.POSITIVE_INFINITY;
     return {

@@ -5,6 +5,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 export type Relay = {
   /** http://… */
   url: string;
+  /** Returns the URL with which clients of the service at `url` use the relay. */
+  through(url: string): URL;
   /** Sends new connections to another service; existing ones stay. */
   leadTo(url: string): void;
   /** Breaks every connection. */
@@ -53,11 +55,13 @@ export async function startRelay(
     incoming.pipe(question).pipe(outgoing).pipe(incoming);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}`,
+    through: (direct) => Object.assign(new URL(direct), { host }),
     leadTo(next) {
       target = new URL(next);
     },
