@@ -9,8 +9,8 @@ type StarterOptions<Item> = {
   concurrency: number;
   /** Returns how many of the waiting items the next start takes, at least one. */
   batch: (waiting: readonly Item[]) => number;
-  /** Returns how long after a start with these items the next one may begin, in milliseconds. */
-  restMs: (items: readonly Item[]) => number;
+  /** Returns how long after a start with the items `last` one with those that wait may begin, in milliseconds. */
+  restMs: (last: readonly Item[], waiting: readonly Item[]) => number;
   /** What is started, for the log: for example `runs`. */
   what: string;
   log: Logger;
@@ -42,7 +42,7 @@ export function createStarter<Item>(options: StarterOptions<Item>): Starter<Item
   const { start, batch, restMs, what, log } = options;
   let waiting: Item[] = [];
   let isFailing = false;
-  let notBefore = Number.NEGATIVE_INFINITY;
+  let last: { at: number; items: readonly Item[] } = { at: Number.NEGATIVE_INFINITY, items: [] };
   let timer: NodeJS.Timeout | null = null;
   /** Starts in progress, and when they began; the oldest first. */
   const inProgress = new Map<Promise<void>, number>();
@@ -52,12 +52,13 @@ export function createStarter<Item>(options: StarterOptions<Item>): Starter<Item
     timer = null;
     while (waiting.length > 0 && inProgress.size < (isFailing ? 1 : options.concurrency)) {
       const now = performance.now();
+      const notBefore = last.at + restMs(last.items, waiting);
       if (now < notBefore) {
         timer = setTimeout(pump, Math.ceil(notBefore - now));
         return;
       }
       const items = waiting.splice(0, batch(waiting));
-      notBefore = now + restMs(items);
+      last = { at: now, items };
       const run = startAll(items).finally(() => {
         inProgress.delete(run);
         pump();

@@ -13,7 +13,9 @@ const failureWith = (code: number) =>
   startFailure(Object.assign(new Error('of Temporal'), { code, details: '', metadata: {} }));
 
 /** Creates a starter of numbers, and a function that ends a start. */
-function numbers(options: { concurrency?: number; batch?: number; restMs?: number } = {}) {
+function numbers(
+  options: { concurrency?: number; batch?: number; restMs?: (waiting: readonly number[]) => number } = {},
+) {
   const started: number[][] = [];
   const open: PromiseWithResolvers<void>[] = [];
   const starter = createStarter<number>({
@@ -25,7 +27,7 @@ function numbers(options: { concurrency?: number; batch?: number; restMs?: numbe
     },
     concurrency: options.concurrency ?? 1,
     batch: () => options.batch ?? 10,
-    restMs: () => options.restMs ?? 0,
+    restMs: (_last, waiting) => options.restMs?.(waiting) ?? 0,
     what: 'numbers',
     log: pino({ level: 'silent' }),
   });
@@ -167,13 +169,25 @@ describe('a starter of stored work', () => {
   });
 
   it('pauses after a start, and then starts all waiting items', async () => {
-    const { starter, started, end } = numbers({ restMs: 30 });
+    const { starter, started, end } = numbers({ restMs: () => 30 });
     starter.add(1);
     await end();
     starter.add(2);
     starter.add(3);
     assert.deepEqual(started, [[1]]);
     while (started.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(started, [[1], [2, 3]]);
+    await end();
+    await starter.close();
+  });
+
+  it('ends the pause early for an item that should wait less', async () => {
+    const { starter, started, end } = numbers({ restMs: (waiting) => (waiting.includes(3) ? 0 : 600_000) });
+    starter.add(1);
+    await end();
+    starter.add(2);
+    assert.deepEqual(started, [[1]]);
+    starter.add(3);
     assert.deepEqual(started, [[1], [2, 3]]);
     await end();
     await starter.close();

@@ -26,11 +26,34 @@ describe('the groups that one workflow dispatches', () => {
     assert.deepEqual([MAX_DISPATCH_EVENTS, MAX_DISPATCH_BYTES], [500, 4_194_304]);
   });
 
-  it('are followed by a pause of 12 to 120 ms that grows with their events', () => {
-    assert.equal(restAfterDispatch(groups([1])), 12);
-    assert.equal(restAfterDispatch(groups([2], [3])), 60);
-    assert.equal(restAfterDispatch(groups([10])), 120);
-    assert.equal(restAfterDispatch(groups([500], [500])), 120);
+  describe('are followed by a pause', () => {
+    const of = (events: number, ...workspaces: string[]) => [{ id: '', events, bytes: 0, workspaces }];
+    const restAfter = (events: number) => restAfterDispatch(of(events, 'own'), of(1, 'own'));
+
+    it('of 12 to 300 ms that grows with their events', () => {
+      assert.deepEqual([1, 5, 10, 48].map(restAfter), [12, 60, 120, 120]);
+      assert.deepEqual([100, 120, 1_000].map(restAfter), [250, 300, 300]);
+      assert.equal(restAfterDispatch([...of(2, 'own'), ...of(3, 'own')], of(1, 'own')), 60);
+    });
+
+    it('of at most 120 ms while at most 400 events arrive in a second', () => {
+      const afterManyOf = (perSecond: number) => {
+        let rest = 12;
+        for (let count = 0; count < 100; count += 1)
+          rest = restAfter(Math.max(1, Math.floor((perSecond * rest) / 1_000)));
+        return rest;
+      };
+      assert.deepEqual([10, 83, 200, 400].map(afterManyOf), [12, 12, 120, 120]);
+      assert.equal(afterManyOf(500), 300);
+    });
+
+    it('of at most 120 ms if events of another workspace wait or were among them', () => {
+      assert.equal(restAfterDispatch(of(500, 'own'), of(1, 'other')), 120);
+      assert.equal(restAfterDispatch(of(500, 'own'), [...of(9, 'own'), ...of(1, 'other')]), 120);
+      assert.equal(restAfterDispatch(of(500, 'own'), of(1, 'own', 'other')), 120);
+      assert.equal(restAfterDispatch([...of(500, 'own'), ...of(1, 'other')], of(9, 'own')), 120);
+      assert.equal(restAfterDispatch(of(3, 'own'), of(1, 'other')), 36);
+    });
   });
 
   describe('are dispatched by the process that accepted them', () => {

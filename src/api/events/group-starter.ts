@@ -6,7 +6,7 @@ import {
   placeOfDispatch,
   restAfterDispatch,
   type OwnDispatches,
-  type StoredGroup,
+  type GroupOfWorkspaces,
 } from '../../domain/webhooks/dispatch-batches.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import { createStarter, type Starter } from '../starter.ts';
@@ -14,8 +14,8 @@ import { createStarter, type Starter } from '../starter.ts';
 /** Runs the work in the trace of a `traceparent`. */
 export type InTrace = (traceparent: string | null, work: () => Promise<void>) => Promise<void>;
 
-/** A stored group, the workspaces of its events, and the trace of its first event. */
-export type GroupToStart = StoredGroup & { workspaces: readonly string[]; traceparent: string | null };
+/** A stored group, and the trace of its first event. */
+export type GroupToStart = GroupOfWorkspaces & { traceparent: string | null };
 
 type GroupStarterDependencies = {
   store: Pick<DeliveryStore, 'markGroupsStarted'>;

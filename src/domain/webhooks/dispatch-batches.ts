@@ -1,13 +1,17 @@
 /** A stored group of events: their number, and the bytes of their payloads. */
 export type StoredGroup = { id: string; events: number; bytes: number };
 
+/** A stored group, and the workspaces of its events. */
+export type GroupOfWorkspaces = StoredGroup & { workspaces: readonly string[] };
+
 /** Maximum size of the groups that one workflow dispatches. A larger group gets a separate workflow. */
 export const MAX_DISPATCH_EVENTS = 500;
 export const MAX_DISPATCH_BYTES = 4 * 1_024 * 1_024;
 
 /** The pause after a dispatch, in milliseconds: for each of its events, and the maximum. */
-const REST_PER_EVENT_MS = 12;
-const MAX_REST_MS = 120;
+const REST = { perEventMs: 12, maxMs: 120 };
+/** The same if so many events of one workspace arrive that this is longer: more than 400 a second. */
+const BURST_REST = { perEventMs: 2.5, maxMs: 300 };
 
 /** Maximum number of events that wait together and are dispatched by the process that accepted them. */
 const OWN_EVENTS = 10;
@@ -51,13 +55,19 @@ export function countNextGroups(groups: readonly StoredGroup[]): number {
 }
 
 /**
- * Returns the time until the next dispatch may begin, in milliseconds. The start of a workflow costs Temporal about the
+ * Returns how long after the dispatch of `last` that of `waiting` may begin, in milliseconds. The start of a workflow costs Temporal about the
  * same whatever its size. So events that arrive slowly are dispatched one by one. Events that arrive faster than one in
- * {@link REST_PER_EVENT_MS} share a workflow: the more events, the longer the wait until the next dispatch.
+ * 12 ms share a workflow: the more events, the longer the wait until the next dispatch. The burst of a workspace
+ * prolongs this wait only for events of the same workspace.
  */
-export function restAfterDispatch(groups: readonly StoredGroup[]): number {
-  const events = groups.reduce((sum, group) => sum + group.events, 0);
-  return Math.min(MAX_REST_MS, REST_PER_EVENT_MS * events);
+export function restAfterDispatch(
+  last: readonly GroupOfWorkspaces[],
+  waiting: readonly GroupOfWorkspaces[],
+): number {
+  const events = last.reduce((sum, group) => sum + group.events, 0);
+  const restOf = ({ perEventMs, maxMs }: typeof REST) => Math.min(maxMs, perEventMs * events);
+  const workspaces = new Set([...last, ...waiting].flatMap((group) => group.workspaces));
+  return workspaces.size > 1 ? restOf(REST) : Math.max(restOf(REST), restOf(BURST_REST));
 }
 
 /**
