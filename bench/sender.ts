@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Pool } from 'undici';
 import { createAddressGuard } from '../src/outbound/address-guard.ts';
 import { createOutboundClient } from '../src/outbound/attempt.ts';
+import { requestHeaders } from '../src/outbound/attempt-record.ts';
 import { signature } from '../src/outbound/sign.ts';
 import { services } from '../test/support/services.ts';
 import { runConcurrently } from './support/measure.ts';
@@ -56,7 +57,7 @@ function createBatonPost(origin: string): () => Promise<void> {
   return async () => {
     const record = await sender.attempt({
       url: `${origin}/hook`,
-      headers: headers(),
+      headers: requestHeaders(headers()),
       body: BODY,
       timeoutMs: 30_000,
       maxResponseBytes: 65_536,

@@ -7,7 +7,7 @@ import type { OutboundFailure } from './failure.ts';
 export type AttemptRequest = {
   /** http or https; user name, password and fragment are refused. */
   url: string;
-  /** Sent as given; {@link requestHeaders} adds missing ones. */
+  /** Complete, as {@link requestHeaders} returns them; only the spelling of the names changes. */
   headers: Readonly<Record<string, string>>;
   /** Sent byte for byte. */
   body: Uint8Array;

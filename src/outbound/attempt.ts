@@ -2,7 +2,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import type { AttemptTimings } from '../domain/webhooks/delivery.ts';
 import { remembering } from '../domain/common/remembering.ts';
 import type { AddressGuard } from './address-guard.ts';
-import { type AttemptRecord, type AttemptRequest, requestHeaders, spelledHeaders } from './attempt-record.ts';
+import { type AttemptRecord, type AttemptRequest, spelledHeaders } from './attempt-record.ts';
 import { openConnection, type Route, type Target } from './connect.ts';
 import {
   type Connection,
@@ -66,7 +66,7 @@ export function createOutboundClient(options: OutboundClientOptions): OutboundCl
 }
 
 /** The state of an attempt, filled in stage by stage. */
-type AttemptProgress = { address: string | null; stage: Stage } & Omit<AttemptTimings, 'total_ms'>;
+type AttemptProgress = { address: string | null; stage: Stage; timings: Omit<AttemptTimings, 'total_ms'> };
 
 async function attempt(request: AttemptRequest, deps: Dependencies): Promise<AttemptRecord> {
   const startedAt = new Date(deps.clock());
@@ -74,10 +74,7 @@ async function attempt(request: AttemptRequest, deps: Dependencies): Promise<Att
   const progress: AttemptProgress = {
     address: null,
     stage: 'lookup',
-    lookup_ms: null,
-    connect_ms: null,
-    tls_ms: null,
-    first_byte_ms: null,
+    timings: { lookup_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null },
   };
   const limit = createTimeLimit(request, () => progress.stage);
   const done = await send(request, deps, progress, limit.signal).catch((error) =>
@@ -94,15 +91,14 @@ async function send(
   progress: AttemptProgress,
   signal: AbortSignal,
 ): Promise<Exchange> {
-  const { url, target } = destination(request.url);
+  const { origin, path, target } = destinationOf(request.url);
   const begun = performance.now();
   const addresses = await orAborted(allowedAddresses(target.hostname, deps.lookup, deps.guard), signal);
-  progress.lookup_ms = tenths(performance.now() - begun);
+  progress.timings.lookup_ms = tenths(performance.now() - begun);
   progress.stage = 'connection';
-  const headers = spelledHeaders(requestHeaders(request.headers));
   const wanted = {
-    path: url.pathname + url.search,
-    headers,
+    path,
+    headers: spelledHeaders(request.headers),
     body: request.body,
     maxResponseBytes: request.maxResponseBytes,
   };
@@ -110,21 +106,21 @@ async function send(
     progress.address = connection.address;
     progress.stage = 'answer';
     const done = await exchange(connection, wanted, signal);
-    progress.first_byte_ms = done.firstByteMs === null ? null : tenths(done.firstByteMs);
-    if (done.failure === null && done.response?.truncated === false) deps.idle.put(url.origin, connection);
+    progress.timings.first_byte_ms = done.firstByteMs === null ? null : tenths(done.firstByteMs);
+    if (done.failure === null && done.response?.truncated === false) deps.idle.put(origin, connection);
     else discard(connection);
     return done;
   };
-  const reused = deps.idle.take(url.origin, addresses);
+  const reused = deps.idle.take(origin, addresses);
   if (reused !== null) {
     const done = await exchangeOn(reused);
     if (!done.wasClosedUnanswered) return done;
     // The receiver has probably closed the idle connection while the request was in transit. It detects a repeat by its
     // id, so the request may be repeated (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
-    progress.reconnected = true;
+    progress.timings.reconnected = true;
     progress.stage = 'connection';
   }
-  return await exchangeOn(await connect(url.origin, target, addresses, deps, progress, signal));
+  return await exchangeOn(await connect(origin, target, addresses, deps, progress, signal));
 }
 
 async function connect(
@@ -144,13 +140,13 @@ async function connect(
     ({ socket }) => socket.destroy(),
     signal,
   );
-  progress.connect_ms = tenths(opened.connectMs);
-  progress.tls_ms = opened.tlsMs === null ? null : tenths(opened.tlsMs);
+  progress.timings.connect_ms = tenths(opened.connectMs);
+  progress.timings.tls_ms = opened.tlsMs === null ? null : tenths(opened.tlsMs);
   return connectionOn(opened, origin);
 }
 
 /** Throws OutboundFailure `invalid_request` for a URL that cannot receive a POST. */
-function destination(text: string): { url: URL; target: Target } {
+function destination(text: string): { origin: string; path: string; target: Target } {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new OutboundFailure('invalid_request', 'The address is not an http or https URL');
@@ -160,8 +156,15 @@ function destination(text: string): { url: URL; target: Target } {
   }
   const secure = url.protocol === 'https:';
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  return { url, target: { hostname, port: Number(url.port || (secure ? 443 : 80)), secure } };
+  return {
+    origin: url.origin,
+    path: url.pathname + url.search,
+    target: { hostname, port: Number(url.port || (secure ? 443 : 80)), secure },
+  };
 }
+
+/** Requests go to the same URLs again and again. */
+const destinationOf = remembering(destination);
 
 function failedExchange(error: unknown): Exchange {
   const failure =
@@ -171,11 +174,10 @@ function failedExchange(error: unknown): Exchange {
 
 function recordOf(
   done: Exchange,
-  progress: AttemptProgress,
+  { address, timings }: AttemptProgress,
   startedAt: Date,
   totalMs: number,
 ): AttemptRecord {
-  const { address, stage: _stage, ...timings } = progress;
   const failure = done.failure ?? statusFailure(done.response?.status ?? 0);
   return {
     outcome: failure === null ? 'succeeded' : 'failed',

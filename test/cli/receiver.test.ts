@@ -7,6 +7,7 @@ import {
 } from '../../cli/receiver.ts';
 import { createAddressGuard } from '../../src/outbound/address-guard.ts';
 import { createOutboundClient } from '../../src/outbound/attempt.ts';
+import { requestHeaders } from '../../src/outbound/attempt-record.ts';
 import { signature } from '../../src/outbound/sign.ts';
 import { createTestAuthority } from '../support/certificates.ts';
 
@@ -31,7 +32,13 @@ describe('the sample receiver', () => {
   const send = async (url: string, headers: Record<string, string>, { ca = '', body = BODY } = {}) => {
     const sender = createOutboundClient({ guard, ...(ca === '' ? {} : { ca }) });
     closing.push(sender);
-    return await sender.attempt({ url, headers, body, timeoutMs: 3_000, maxResponseBytes: 1_024 });
+    return await sender.attempt({
+      url,
+      headers: requestHeaders(headers),
+      body,
+      timeoutMs: 3_000,
+      maxResponseBytes: 1_024,
+    });
   };
   const signed = { 'x-service-signature': signature(SECRET, BODY), 'x-service-event': 'task.completed' };
 

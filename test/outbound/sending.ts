@@ -4,7 +4,11 @@ import {
   type OutboundClient,
   type OutboundClientOptions,
 } from '../../src/outbound/attempt.ts';
-import type { AttemptRecord, AttemptRequest } from '../../src/outbound/attempt-record.ts';
+import {
+  requestHeaders,
+  type AttemptRecord,
+  type AttemptRequest,
+} from '../../src/outbound/attempt-record.ts';
 
 /** Allows loopback, where the receivers of tests listen. */
 export const localGuard = createAddressGuard(['127.0.0.0/8', '::1/128']);
@@ -27,9 +31,14 @@ export function senders() {
 export function post(
   sender: OutboundClient,
   url: string,
-  request: Partial<AttemptRequest> = {},
+  { headers = { 'content-type': 'application/json' }, ...request }: Partial<AttemptRequest> = {},
 ): Promise<AttemptRecord> {
-  const body = Buffer.from('{"hello":"there"}');
-  const headers = { 'content-type': 'application/json' };
-  return sender.attempt({ url, headers, body, timeoutMs: 30_000, maxResponseBytes: 1_024, ...request });
+  return sender.attempt({
+    url,
+    headers: requestHeaders(headers),
+    body: Buffer.from('{"hello":"there"}'),
+    timeoutMs: 30_000,
+    maxResponseBytes: 1_024,
+    ...request,
+  });
 }

@@ -7,8 +7,11 @@ import type { RequestState } from './request-state.ts';
  * `path` and throws, also in listeners where an error would end the process. So this is the first middleware that reads
  * it, and the request is not logged.
  */
-export async function requireReadableTarget(context: Context, next: Next): Promise<void> {
-  if (hasReadablePath(context)) return await next();
+export function requireReadableTarget(context: Context, next: Next): Promise<void> {
+  return hasReadablePath(context) ? next() : refuse(context);
+}
+
+async function refuse(context: Context): Promise<void> {
   const { requestId } = context.state as RequestState;
   const problem = new Problem('bad_request', 'The request target is neither a path nor a valid URL.');
   context.status = problem.status;

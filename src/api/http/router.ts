@@ -103,8 +103,9 @@ function send(context: Context, call: Call, answer: RouteResponse): void {
     if (context.method === 'HEAD') answer.stream.destroy();
     context.body = answer.stream;
   } else if (answer.body !== undefined) {
-    context.body = typeof answer.body === 'string' ? answer.body : bodyText(answer.body);
+    // Before the body, or Koa would guess a type.
     context.type = call.mediaType;
+    context.body = typeof answer.body === 'string' ? answer.body : bodyText(answer.body);
   } else {
     context.body = null;
     context.status = answer.status;
