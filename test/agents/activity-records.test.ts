@@ -24,12 +24,10 @@ import { listCalls } from '../../src/database/agents/call-list.ts';
 import { UNTRACED_AGENTS, type AgentTraces } from '../../src/domain/agents/agent-traces.ts';
 import { CALL_CONTEXT_OPTION } from '../../src/domain/agents/agent-work.ts';
 import { MAX_AGENT_MESSAGES, MAX_ARTIFACT_BYTES, MAX_ARTIFACTS } from '../../src/domain/common/limits.ts';
-import type { AgentWork } from '../../src/domain/tasks/step-work.ts';
 import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { useInstallation } from '../support/installation.ts';
-import { ONE_ATTEMPT } from './one-attempt.ts';
+import { STEP, workOn } from './work-on-step.ts';
 
-const STEP = '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5';
 const AT = new Date('2026-01-31T12:00:00.000Z');
 const MINUTE_MS = 60_000;
 
@@ -377,10 +375,7 @@ servers: { db: { command: db } }
 teams: { ${['feature', 'bug', 'spec', 'chore'].map((type) => `${type}: [{ step: a, agent: ada }]`).join(', ')} }`,
         'a test',
       );
-    const workOf = (agent: string): AgentWork => {
-      const step = { id: STEP, name: 'look', agent, after: [], time_limit_ms: MINUTE_MS, retry: ONE_ATTEMPT };
-      return { executionId, step, number: 1, attempt: 4, earlier: [] };
-    };
+    const workOf = (agent: string) => workOn(executionId, agent, 4);
     const activities = () =>
       createStepActivities({
         database: fresh.database,
@@ -562,15 +557,7 @@ teams: { ${teams.join(', ')} }`,
         onDiagnostic: () => {},
         leaveResult: async (work, text) => ({ summary: `summary of ${work.step.name}`, text }),
       });
-      const step = {
-        id: STEP,
-        name: 'look',
-        agent: 'ada',
-        after: [],
-        time_limit_ms: MINUTE_MS,
-        retry: ONE_ATTEMPT,
-      };
-      const work: AgentWork = { executionId, step, number: 1, attempt: 4, earlier: [] };
+      const work = workOn(executionId, 'ada', 4);
       const whole = { work, turn: 9, timeLimitMs: MINUTE_MS, ...input };
       const outcome: RemoteOutcome = await run(() => runCommand(whole), { scheduledTimestampMs: Date.now() });
       const [call] = await calls();

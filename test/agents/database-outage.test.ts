@@ -15,9 +15,8 @@ import { quietRun } from '../gateway/quiet-runs.ts';
 import { useBreakableDatabase } from '../support/breakable-database.ts';
 import { useInstallation } from '../support/installation.ts';
 import { callsOf } from './recorded-calls.ts';
-import { ONE_ATTEMPT } from './one-attempt.ts';
+import { STEP, workOn } from './work-on-step.ts';
 
-const STEP = '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5';
 const MINUTE_MS = 60_000;
 const PROGRAM = `process.stdin.once('data', () => console.log(JSON.stringify({ type: 'result', text: 'done' })))`;
 
@@ -63,15 +62,7 @@ teams: { ${teams.join(', ')} }`,
       onDiagnostic: () => {},
       leaveResult: async (_work, text) => ({ summary: text, text }),
     });
-    const step = {
-      id: STEP,
-      name: 'look',
-      agent: 'program',
-      after: [],
-      time_limit_ms: MINUTE_MS,
-      retry: ONE_ATTEMPT,
-    };
-    const work = { executionId, step, number: 1, attempt: 1, earlier: [] };
+    const work = workOn(executionId, 'program');
     const outcome = await runCommand({ work, turn: 1, timeLimitMs: MINUTE_MS });
     return outcome.kind === 'completed' ? (outcome.result.text ?? '') : JSON.stringify(outcome);
   }

@@ -8,7 +8,7 @@ import type { AgentWork, StepOutcome } from '../../src/domain/tasks/step-work.ts
 import { agentsBundle } from '../../src/runtime/bundle.ts';
 import { AGENT_STEP_WORKFLOW } from '../../src/temporal/agent-messages.ts';
 import { useTimeSkipping } from '../support/time-skipping.ts';
-import { ONE_ATTEMPT } from './one-attempt.ts';
+import { workOn } from './work-on-step.ts';
 
 describe('an agent whose call of a tool failed in the service', function () {
   const environment = useTimeSkipping();
@@ -50,15 +50,7 @@ describe('an agent whose call of a tool failed in the service', function () {
         },
       },
     });
-    const step = {
-      id: 'step',
-      name: 'one',
-      agent: 'ada',
-      after: [],
-      time_limit_ms: 60_000,
-      retry: ONE_ATTEMPT,
-    };
-    const work: AgentWork = { executionId: 'run', number: 1, attempt: 1, earlier: [], step };
+    const work = workOn('run', 'ada');
     const outcome: StepOutcome = await worker.runUntil(
       environment.client.workflow.execute(AGENT_STEP_WORKFLOW, {
         workflowId: taskQueue,

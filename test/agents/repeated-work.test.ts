@@ -26,10 +26,9 @@ import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
 import { startA2aAgent } from '../support/a2a-agent.ts';
 import { useFixture } from '../support/fixture.ts';
 import { useInstallation } from '../support/installation.ts';
-import { ONE_ATTEMPT } from './one-attempt.ts';
+import { workOn } from './work-on-step.ts';
 
 const MINUTE_MS = 60_000;
-const STEP = '0199c2a4-5b8c-7d15-8e62-91f0a7c3d4b5';
 /** Prints a result after a moment: what the request says about an earlier try. */
 const PROGRAM = `process.stdin.once('data', (line) => setTimeout(() =>
   console.log(JSON.stringify({ type: 'result', text: 'repeated: ' + JSON.parse(line).repeated })), 300))`;
@@ -41,15 +40,7 @@ describe('the work of an agent outside the service', () => {
   let work: AgentWork;
   beforeEach(async () => {
     const executionId = await quietRun(fresh.database, fresh.installation);
-    const step = {
-      id: STEP,
-      name: 'look',
-      agent: 'program',
-      after: [],
-      time_limit_ms: MINUTE_MS,
-      retry: ONE_ATTEMPT,
-    };
-    work = { executionId, step, number: 1, attempt: 1, earlier: [] };
+    work = workOn(executionId, 'program');
   });
 
   const clock = () => new Date();
