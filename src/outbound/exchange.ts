@@ -122,9 +122,9 @@ class Answer implements Dispatcher.DispatchHandler {
 }
 
 function flat(headers: IncomingHttpHeaders): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    result[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : (value ?? '');
-  }
-  return result;
+  const entries = Object.entries(headers).map(([name, value]) => [
+    name.toLowerCase(),
+    Array.isArray(value) ? value.join(', ') : (value ?? ''),
+  ]);
+  return Object.fromEntries(entries);
 }

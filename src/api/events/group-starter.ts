@@ -5,6 +5,7 @@ import {
   ELSEWHERE_MS,
   placeOfDispatch,
   restAfterDispatch,
+  workspacesOf,
   type OwnDispatches,
   type GroupOfWorkspaces,
 } from '../../domain/webhooks/dispatch-batches.ts';
@@ -56,7 +57,7 @@ export function createGroupStarter({
     async start(groups) {
       const [{ id, traceparent }, ...others] = groups;
       const ids = [id, ...others.map((group) => group.id)] as const;
-      const workspaces = new Set(groups.flatMap((group) => group.workspaces));
+      const workspaces = workspacesOf(groups);
       const place = ownAttempts
         ? placeOfDispatch(groups, workspaces, { attempts: ownAttempts, elsewhereAt, now: now() })
         : 'elsewhere';

@@ -238,9 +238,7 @@ type Row = {
 
 /** Returns the common table expression `result`, a row for each result. */
 function resultCte(results: readonly AttemptResult[]): RawBuilder<unknown> {
-  const records = results.map((result) =>
-    Object.assign({}, result, result.new_delivery, { new_delivery: undefined }),
-  );
+  const records = results.map(({ new_delivery, ...result }) => ({ ...result, ...new_delivery }));
   return sql`result as (
       select * from json_to_recordset(${JSON.stringify(records)}::json) as result (
         delivery_id uuid, webhook_id uuid, workspace_id uuid, generation integer, failures integer, trigger text, token uuid, succeeded boolean,

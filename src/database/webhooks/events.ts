@@ -27,12 +27,6 @@ export type NewGroup = { id: string; now: Date; requests: readonly (readonly New
 /** An event whose id existed already. `isSame`: whether it has the same content. */
 export type KnownEvent = { request: number; workspaceId: string; id: string; isSame: boolean };
 
-/**
- * Separates payloads in one text: JSON contains this character only escaped. In a list, the driver would escape each
- * quotation mark.
- */
-const BETWEEN_BODIES = '\u001f';
-
 /** Maximum number of tries to store a group while other processes store the same ids. */
 const MAX_TRIES = 10;
 
@@ -62,14 +56,15 @@ export async function insertGroup(database: Database, group: NewGroup): Promise<
  */
 function groupStatement(database: Database, { id: groupId, now, requests }: NewGroup) {
   const events = requests.flat();
+  const requestOfEach = requests.flatMap((request, index) => request.map(() => index));
   const column = <T>(of: (event: NewEvent) => T): T[] => events.map(of);
   return sql<KnownEvent>`
     with given as materialized (
       select * from unnest(
-        ${requests.flatMap((request, index) => request.map(() => index))}::int[], ${column(({ workspaceId }) => workspaceId)}::uuid[],
+        ${requestOfEach}::int[], ${column(({ workspaceId }) => workspaceId)}::uuid[],
         ${column(({ id }) => id)}::text[], ${column(({ event }) => event)}::text[],
         ${column(({ timestamp }) => timestamp)}::timestamptz[], ${column(({ hash }) => hash)}::text[],
-        string_to_array(${column(({ body }) => body).join(BETWEEN_BODIES)}::text, ${BETWEEN_BODIES}), ${column(({ words }) => words)}::text[],
+        ${column(({ body }) => body)}::text[], ${column(({ words }) => words)}::text[],
         ${column(({ traceparent }) => traceparent ?? null)}::text[]
       ) with ordinality as row (request, workspace_id, id, event, "timestamp", hash, body, words, traceparent,
         place)

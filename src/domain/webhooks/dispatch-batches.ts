@@ -42,6 +42,15 @@ export type OwnDispatches = {
   now: number;
 };
 
+/** Returns the workspaces of the groups' events. */
+export function workspacesOf(groups: readonly GroupOfWorkspaces[]): Set<string> {
+  return new Set(groups.flatMap(({ workspaces }) => workspaces));
+}
+
+function countEvents(groups: readonly StoredGroup[]): number {
+  return groups.reduce((sum, { events }) => sum + events, 0);
+}
+
 /** Returns how many of the groups, from the first one, the next workflow dispatches: at least one. */
 export function countNextGroups(groups: readonly StoredGroup[]): number {
   let events = 0;
@@ -55,19 +64,20 @@ export function countNextGroups(groups: readonly StoredGroup[]): number {
 }
 
 /**
- * Returns how long after the dispatch of `last` that of `waiting` may begin, in milliseconds. The start of a workflow costs Temporal about the
- * same whatever its size. So events that arrive slowly are dispatched one by one. Events that arrive faster than one in
- * 12 ms share a workflow: the more events, the longer the wait until the next dispatch. The burst of a workspace
- * prolongs this wait only for events of the same workspace.
+ * Returns how long after the dispatch of `last` that of `waiting` may begin, in milliseconds. The start of a workflow costs
+ * Temporal about the same whatever its size. So events that arrive slowly are dispatched one by one. Events that arrive
+ * faster than one in 12 ms share a workflow: the more events, the longer the wait until the next dispatch. The burst of a
+ * workspace prolongs this wait only for events of the same workspace.
  */
 export function restAfterDispatch(
   last: readonly GroupOfWorkspaces[],
   waiting: readonly GroupOfWorkspaces[],
 ): number {
-  const events = last.reduce((sum, group) => sum + group.events, 0);
+  const events = countEvents(last);
   const restOf = ({ perEventMs, maxMs }: typeof REST) => Math.min(maxMs, perEventMs * events);
-  const workspaces = new Set([...last, ...waiting].flatMap((group) => group.workspaces));
-  return workspaces.size > 1 ? restOf(REST) : Math.max(restOf(REST), restOf(BURST_REST));
+  return workspacesOf([...last, ...waiting]).size > 1
+    ? restOf(REST)
+    : Math.max(restOf(REST), restOf(BURST_REST));
 }
 
 /**
@@ -79,8 +89,7 @@ export function placeOfDispatch(
   workspaces: ReadonlySet<string>,
   own: OwnDispatches,
 ): DispatchPlace {
-  const events = groups.reduce((sum, group) => sum + group.events, 0);
-  if (events > OWN_EVENTS || own.attempts() >= ALL_OWN_ATTEMPTS) return 'elsewhere';
+  if (countEvents(groups) > OWN_EVENTS || own.attempts() >= ALL_OWN_ATTEMPTS) return 'elsewhere';
   if (workspaces.values().some((id) => own.attempts(id) >= OWN_ATTEMPTS)) return 'elsewhere';
   const isBehind = (id: string) =>
     own.now - (own.elsewhereAt.get(id) ?? Number.NEGATIVE_INFINITY) < ELSEWHERE_MS;
