@@ -47,4 +47,14 @@ export class CliError extends Error {
   }
 }
 
+/** The server limits the rate of requests (429). `retryAfterMs`: when it accepts the next one, in milliseconds. */
+export class RateLimited extends CliError {
+  readonly retryAfterMs: number;
+
+  constructor(message: string, retryAfterMs: number) {
+    super(EXIT.refused, message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
 export const usageError = (message: string): CliError => new CliError(EXIT.usage, message);

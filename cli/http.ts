@@ -1,4 +1,4 @@
-import { CliError, EXIT } from './exit-codes.ts';
+import { CliError, EXIT, RateLimited } from './exit-codes.ts';
 import { printable } from './output.ts';
 
 /** The credential of requests. */
@@ -118,6 +118,10 @@ export function unreachable(baseUrl: string, error: unknown): CliError {
   );
 }
 
+const TOO_MANY_REQUESTS = 429;
+/** The wait after a 429 that does not say how long, in milliseconds. */
+const DEFAULT_RETRY_AFTER_MS = 1_000;
+
 /** Returns the error of a response that is not 2xx: the detail of its problem, and each invalid field. */
 export function refusal(status: number, problem: ProblemBody, retryAfter: string | null): CliError {
   const exitCode = status >= 500 ? EXIT.unavailable : EXIT.refused;
@@ -131,7 +135,9 @@ export function refusal(status: number, problem: ProblemBody, retryAfter: string
     (line) => line.slice(0, line.search(/\S/)) + printable(line.trim()),
   );
   const tail = marks.length === 0 ? '' : ` (${printable(marks.join(', '))})`;
-  return new CliError(exitCode, [first + tail, ...rest].join('\n'));
+  const message = [first + tail, ...rest].join('\n');
+  if (status !== TOO_MANY_REQUESTS) return new CliError(exitCode, message);
+  return new RateLimited(message, 1_000 * Number(retryAfter) || DEFAULT_RETRY_AFTER_MS);
 }
 
 async function problemOf(response: Response): Promise<ProblemBody> {
