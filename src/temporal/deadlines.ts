@@ -1,11 +1,26 @@
-import { isGrpcServiceError, type Client } from '@temporalio/client';
+import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/client';
 
 /** gRPC codes that the service distinguishes. */
-export const GRPC = { invalidArgument: 3, deadlineExceeded: 4, notFound: 5, failedPrecondition: 9 } as const;
+export const GRPC = {
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  failedPrecondition: 9,
+  unavailable: 14,
+} as const;
 
 /** Returns the gRPC code of an error of the SDK, or null if it has none. */
 export function grpcCodeOf(error: unknown): number | null {
   return isGrpcServiceError(error) ? error.code : null;
+}
+
+/** Temporal did not respond to a call in time. */
+class NoResponse extends Error {}
+
+/** Returns whether a call failed because Temporal was busy or unreachable, and not because of what was called. */
+export function isLate(error: unknown): boolean {
+  const code = grpcCodeOf(error instanceof ServiceError ? error.cause : error);
+  return error instanceof NoResponse || code === GRPC.deadlineExceeded || code === GRPC.unavailable;
 }
 
 /**
@@ -15,7 +30,7 @@ export function grpcCodeOf(error: unknown): number | null {
  */
 export async function withinDeadline<T>(client: Client, ms: number, call: () => Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no response within ${ms} ms`)), ms);
+  const timer = setTimeout(() => late.reject(new NoResponse(`no response within ${ms} ms`)), ms);
   try {
     return await Promise.race([client.withDeadline(Date.now() + ms, call), late.promise]);
   } finally {

@@ -6,7 +6,8 @@ import { rehearsalOf } from '../domain/tasks/task-metadata.ts';
 import type { ContinueRequest, ControlRequest } from '../domain/tasks/run-state.ts';
 import type { RunView } from '../domain/tasks/run-schemas.ts';
 import type { TaskType } from '../domain/tasks/task-run.ts';
-import { GRPC, grpcCodeOf, withinDeadline } from './deadlines.ts';
+import { createCircuitBreaker } from '../domain/common/circuit-breaker.ts';
+import { GRPC, grpcCodeOf, isLate, withinDeadline } from './deadlines.ts';
 import {
   CALLBACK_RETRY_WORKFLOW,
   callbackRetryWorkflowId,
@@ -97,6 +98,8 @@ const START_LIMIT_MS = 10_000;
 const CALL_LIMIT_MS = 3_000;
 /** The projection replaces the answer to a slower query (docs/how-it-works.md). */
 const QUERY_LIMIT_MS = 1_000;
+/** How long it replaces all answers after a late one, in milliseconds. */
+const QUERY_REST_MS = 2_000;
 /** The server accepts summaries of at most 400 bytes. */
 const SUMMARY_BYTES = 400;
 
@@ -118,6 +121,7 @@ type Dependencies = {
 export function createTaskControl({ client, taskQueue, eagerStart, searchable }: Dependencies) {
   const handleOf = (id: string) => client.workflow.getHandle(id);
   const within = <T>(ms: number, call: () => Promise<T>) => withinDeadline(client, ms, call);
+  const queries = createCircuitBreaker(QUERY_REST_MS, isLate);
 
   /** Returns the options of the workflow of a run, the same for each start of it. */
   function optionsOf(run: RunToStart) {
@@ -182,12 +186,12 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
     },
 
     /**
-     * Queries the run for its state. Returns null if the answer is late, or the run is paused in the Web UI, deleted or
-     * unreachable.
+     * Queries the run for its state. Returns null if the answer is late or another one was late just before, or if the run is
+     * paused in the Web UI, deleted or unreachable.
      */
     async view(id: string): Promise<RunView | null> {
       try {
-        return await within(QUERY_LIMIT_MS, () => handleOf(id).query(detailQuery));
+        return await queries.call(() => within(QUERY_LIMIT_MS, () => handleOf(id).query(detailQuery)));
       } catch {
         return null;
       }

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Client } from '@temporalio/client';
+import {
+  ServiceError,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  type Client,
+} from '@temporalio/client';
 import { createOrphanControl } from '../../src/temporal/orphans.ts';
 import {
   createTaskControl,
@@ -186,7 +191,21 @@ describe('the operations on the workflows of runs', () => {
     const { control, calls } = open();
     assert.equal(await control.view('e1'), 'a view');
     assert.deepEqual(calls, [[1_000, 'query', 'e1', 'detail']]);
-    assert.equal(await open({ failures: { query: grpcError(14) } }).control.view('e1'), null);
+  });
+
+  it('ask no run for its state while Temporal answers late, but after other errors', async () => {
+    for (const error of [grpcError(4), grpcError(14), new ServiceError('late', { cause: grpcError(4) })]) {
+      const { control, calls } = open({ failures: { query: error } });
+      assert.equal(await control.view('e1'), null);
+      assert.equal(await control.view('e2'), null);
+      assert.equal(calls.length, 1, error.message);
+    }
+    for (const error of [grpcError(9), new ServiceError('refused', { cause: grpcError(9) }), NOT_FOUND]) {
+      const { control, calls } = open({ failures: { query: error } });
+      assert.equal(await control.view('e1'), null);
+      assert.equal(await control.view('e2'), null);
+      assert.equal(calls.length, 2, error.message);
+    }
   });
 
   it('start retries of callbacks and push notifications, also after earlier ones have ended', async () => {
