@@ -6,7 +6,7 @@ import { runScenario } from '../../faults/scenario.ts';
 const SEED = 7;
 
 describe('a service under load whose parts are killed, frozen, restarted and disconnected', function () {
-  this.timeout(15 * 60_000);
+  this.timeout(30 * 60_000);
 
   it('loses nothing, repeats nothing, and keeps every limit', async () => {
     const report = await runScenario(planScenario(SEED, SHORT_MINUTES), () => {});
