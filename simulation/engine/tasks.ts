@@ -8,6 +8,11 @@ import type { ActivityCall } from './workflow-api.ts';
 export type Worker = {
   process: Process;
   activities: Record<string, (...args: never[]) => Promise<unknown>>;
+  /**
+   * Called when an activity begins that the engine waits for. It no longer waits for the one that a frozen worker had got
+   * before, and begins afterwards.
+   */
+  onBegin?: (name: string, args: readonly unknown[]) => void;
   /** Ends what outlives its activity, when the process stops. */
   close: () => Promise<void>;
 };
@@ -129,6 +134,7 @@ export function createTasks(clock: Clock, random: Random, delay: () => number) {
     const limit = call.isLocal ? clock.after(limitMs, worker.process, expire) : null;
     const activity = worker.activities[call.name];
     if (!activity) throw new Error(`there is no activity ${call.name}`);
+    if (!task.isOver) worker.onBegin?.(call.name, call.args);
     try {
       const context = contextOf(task, () => heartbeat(task, worker));
       const result = await asyncLocalStorage.run(context, () => activity(...(call.args as never[])));

@@ -36,16 +36,14 @@ export function startRunWorker(name: string, deps: Dependencies): Worker {
       traces: UNTRACED,
     });
     const { attemptNow: callBack, close } = createImmediateCallbacks({ database, attempt });
-    const rehearsal = createRehearsalActivities({ database });
     const activities = {
       ...createRunRecords({ database, catalogue: CATALOGUE, callBack }),
       ...createCallbackActivities({ database, attempt }),
-      ...rehearsal,
-      rehearse: (work: StepWork) => {
-        onStep(work);
-        return rehearsal.rehearse(work);
-      },
+      ...createRehearsalActivities({ database }),
     };
-    return { process, activities, close };
+    const onBegin: Worker['onBegin'] = (activity, [work]) => {
+      if (activity === 'rehearse') onStep(work as StepWork);
+    };
+    return { process, activities, onBegin, close };
   });
 }

@@ -9,11 +9,11 @@ import {
 } from '../../src/database/tasks/feed.ts';
 import { findRun, markEnginePauseSignalled, recordEnginePause } from '../../src/database/tasks/task-runs.ts';
 import type { Writer } from '../../src/domain/tasks/run-change.ts';
-import type { Step } from '../../src/domain/tasks/run-schemas.ts';
+import type { RunView, Step } from '../../src/domain/tasks/run-schemas.ts';
 import { initialView, progressOf } from '../../src/domain/tasks/task-run.ts';
 import type { StepStatus } from '../../src/domain/tasks/task-states.ts';
 import type { Installation } from '../../src/runtime/installation.ts';
-import { feedOf, quietRun } from '../gateway/quiet-runs.ts';
+import { feedOf, quietRun, writeEvents } from '../gateway/quiet-runs.ts';
 import { useInstallation } from '../support/installation.ts';
 
 describe('the stored view of a run', () => {
@@ -164,6 +164,51 @@ describe('the stored view of a run', () => {
     assert.deepEqual(
       [(await findRun(database, id))?.state, (await feedOf(database, id)).length],
       ['executing', 4],
+    );
+  });
+
+  it('does not go back when a workflow task is repeated after other signals', async () => {
+    const id = await quietRun(database, installation);
+    await recordSteps(id, [step('design', 'running')]);
+    const record = async (key: string, view: Partial<RunView>, transition: { from: string; to: string }) =>
+      await recordChange(database, {
+        executionId: id,
+        view: { ...initialView(), ...view },
+        entries: [{ key, type: 'state.changed', at: new Date().toISOString(), data: transition }],
+      });
+    const show = async () => {
+      const row = await findRun(database, id);
+      return [row?.state, row?.paused_from ?? null, row?.steps.length, row?.view_seq];
+    };
+    const at = new Date().toISOString();
+    const paused = {
+      state: 'paused' as const,
+      paused_from: 'initializing' as const,
+      paused_at: at,
+      paused_by: 'a',
+    };
+    assert.deepEqual(await record('1', paused, { from: 'initializing', to: 'paused' }), {
+      outcome: 'recorded',
+      lastSeq: 2,
+    });
+    assert.deepEqual(await show(), ['paused', 'executing', 1, 2]);
+    await record('2', {}, { from: 'paused', to: 'initializing' });
+    assert.deepEqual(await show(), ['executing', null, 1, 3]);
+    await writeEvents(database, id, { count: 1, bytes: 1 });
+    assert.deepEqual(
+      await record('3', { state: 'planning' }, { from: 'initializing', to: 'planning' }),
+      { outcome: 'recorded', lastSeq: 3 },
+      'as new as the view that is stored, so that readers get that one',
+    );
+    assert.deepEqual(await show(), ['executing', null, 1, 3]);
+    assert.deepEqual(
+      (await feedOf(database, id)).flatMap(({ type, data }) =>
+        type === 'state.changed' ? [[data['from'], data['to']]] : [],
+      ),
+      [
+        ['executing', 'paused'],
+        ['paused', 'executing'],
+      ],
     );
   });
 

@@ -4,6 +4,7 @@ import { callbackBody } from '../../../src/domain/tasks/callback.ts';
 import type { FeedEvent } from '../../../src/domain/tasks/feed-events.ts';
 import type { RecordOutcome, RunChange, Writer } from '../../../src/domain/tasks/run-change.ts';
 import type { RunView, Step } from '../../../src/domain/tasks/run-schemas.ts';
+import { keepReached, positionOf, type Reached } from '../../../src/domain/tasks/reached-state.ts';
 import { isReportedByCallback } from '../../../src/domain/tasks/task-states.ts';
 import { addEvents, eventsOf, statement, type EventRow, type RunRow, type RunTables } from './tables.ts';
 
@@ -17,6 +18,9 @@ export const recordChange: typeof real.recordChange = async (database, given) =>
 async function writeOnce(database: Database, change: RunChange): Promise<RecordOutcome> {
   const lastSeq = await writeChange(database, change, null);
   if (lastSeq !== null) return { outcome: 'recorded', lastSeq };
+  const reached = await findReached(database, change.executionId);
+  const kept = reached === null ? change : keepReached(change, reached);
+  if (kept !== change) return await writeOnce(database, kept);
   if (change.enginePauseOver === true && change.entries.length > 0)
     await writeChange(database, { ...change, view: null, entries: [] }, null);
   return await outcomeOfUnwritten(database, change);
@@ -36,6 +40,7 @@ const writeChange = statement(
     const enginePauseOver = change.enginePauseOver === true;
     if (fresh.length === 0 && !(enginePauseOver && entries.length === 0)) return null;
     if (isOutdated(change.writer, row.last_writer)) return null;
+    if (view && positionOf(view) < positionOf(reachedBy(row))) return null;
     row.last_writer = change.writer ?? row.last_writer ?? null;
     addEvents(tables, row, fresh);
     row.updated_at = new Date();
@@ -44,6 +49,15 @@ const writeChange = statement(
     return row.last_seq;
   },
 );
+
+const findReached = statement('findReached', (tables, id: string): Reached | null => {
+  const row = tables.runs.get(id);
+  return row ? reachedBy(row) : null;
+});
+
+function reachedBy({ state, paused_from, steps, started_at }: RunRow): Reached {
+  return { state, paused_from: paused_from ?? null, steps, started_at: started_at?.toISOString() ?? null };
+}
 
 function isOutdated(writer: Writer | undefined, last: Writer | null | undefined): boolean {
   if (!writer || !last) return false;
@@ -114,7 +128,7 @@ const outcomeOfUnwritten = statement(
     const found = eventsOf(tables, executionId).filter(({ key }) => keys.has(key));
     if (!row.completed_at && found.length < entries.length)
       throw new Error(`another worker has repeated this workflow task of the run ${executionId}`);
-    return { outcome: 'recorded', lastSeq: found.at(-1)?.seq ?? row.last_seq };
+    return { outcome: 'recorded', lastSeq: found.at(-1)?.seq ?? (view ? row.view_seq : row.last_seq) };
   },
 );
 

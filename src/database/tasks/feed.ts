@@ -1,14 +1,14 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
-import { isReportedByCallback } from '../../domain/tasks/task-states.ts';
+import { ACTIVE_STATES, isReportedByCallback, type TaskState } from '../../domain/tasks/task-states.ts';
+import { keepReached, positionOf, type Reached } from '../../domain/tasks/reached-state.ts';
 import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
 import type { RecordOutcome, RunChange, Writer } from '../../domain/tasks/run-change.ts';
 import type { RunView } from '../../domain/tasks/run-schemas.ts';
-import type { TaskState } from '../../domain/tasks/task-states.ts';
 import { callbackBody } from '../../domain/tasks/callback.ts';
 import { storableJson } from '../../domain/common/text.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
-import { TaskEvent } from './entities.ts';
+import { TaskEvent, TaskRun } from './entities.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { CHANNELS } from '../common/notifications.ts';
 
@@ -29,11 +29,24 @@ export async function recordChange(database: Database, given: RunChange): Promis
 async function writeOnce(database: Database, change: RunChange): Promise<RecordOutcome> {
   const lastSeq = await writeChange(database, change, null);
   if (lastSeq !== null) return { outcome: 'recorded', lastSeq };
+  const reached = await findReached(database, change.executionId);
+  const kept = reached === null ? change : keepReached(change, reached);
+  if (kept !== change) return await writeOnce(database, kept);
   const { enginePauseOver, entries } = change;
   // The end of a pause may come with events that were recorded before, in a task that Temporal lost.
   if (enginePauseOver === true && entries.length > 0)
     await writeChange(database, { ...change, view: null, entries: [] }, null);
   return await outcomeOfUnwritten(database, change);
+}
+
+/** Returns how far a run has come; null if it does not exist. */
+async function findReached(database: Database, id: string): Promise<Reached | null> {
+  const row = await database.em
+    .fork()
+    .findOne(TaskRun, { id }, { fields: ['state', 'paused_from', 'steps', 'started_at'] });
+  if (row === null) return null;
+  const { state, paused_from, steps, started_at } = row;
+  return { state, paused_from: paused_from ?? null, steps, started_at: started_at?.toISOString() ?? null };
 }
 
 /**
@@ -50,8 +63,8 @@ export async function recordChangeOfView(
 
 /**
  * Writes a change of a run that has not ended, and returns its last `seq`. Returns null and writes nothing if all
- * events are recorded already, if the run has ended or does not exist, if its view is not `viewSeq` (null: any), or if the
- * writer is outdated.
+ * events are recorded already, if the run has ended or does not exist, if its view is not `viewSeq` (null: any), if the
+ * writer is outdated, or if the run has come further, see {@link keepReached}.
  */
 async function writeChange(
   database: Database,
@@ -87,6 +100,8 @@ async function writeChange(
         and (${viewSeq}::integer is null or view_seq = ${viewSeq}::integer)
         and (exists (select 1 from fresh) or ${onlyEndsPause}::boolean)
         and not ${isOutdated(change.writer)}
+        and array_position(${sql.raw(`array['${ACTIVE_STATES.join("','")}']`)}, coalesce(paused_from, state)) - 1
+          <= ${view === null ? ACTIVE_STATES.length : Math.min(positionOf(view), ACTIVE_STATES.length)}::integer
       returning last_seq
     ), written as (
       insert into task_events (execution_id, seq, key, type, at, data)
@@ -307,10 +322,11 @@ async function outcomeOfUnwritten(database: Database, change: RunChange): Promis
     state: TaskState;
     ended: boolean;
     last_seq: number;
+    view_seq: number;
     seq: number | null;
     known: number;
   }>`
-    select state, completed_at is not null as ended, last_seq, recorded.*
+    select state, completed_at is not null as ended, last_seq, view_seq, recorded.*
     from task_runs, lateral (
       select max(seq) as seq, count(*)::integer as known from task_events
       where execution_id = id and key = any(${change.entries.map((entry) => entry.key)}::text[])
@@ -323,5 +339,7 @@ async function outcomeOfUnwritten(database: Database, change: RunChange): Promis
   if (row.ended && !sameEnd) return { outcome: 'ended', state: row.state, lastSeq: row.last_seq };
   if (!row.ended && row.known < change.entries.length)
     throw new Error(`another worker has repeated this workflow task of the run ${change.executionId}`);
-  return { outcome: 'recorded', lastSeq: row.seq ?? row.last_seq };
+  // A view without events is as new as the one in the row: the run has come that far already.
+  const lastSeq = row.seq ?? (change.view === null ? row.last_seq : row.view_seq);
+  return { outcome: 'recorded', lastSeq };
 }
