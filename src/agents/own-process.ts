@@ -69,13 +69,23 @@ export function startProgram(
   isolation: Isolation,
 ): RunningProgram {
   const plan = spawnPlanOf(program, env, isolation);
-  const child = spawn(plan.command, plan.args, {
-    env: plan.env,
-    ...plan.owner,
-    ...(program.cwd === undefined ? {} : { cwd: program.cwd }),
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  const faultOf = ({ code }: NodeJS.ErrnoException) =>
+    code === 'ENOENT' || code === 'ENOTDIR'
+      ? describeMissing(program)
+      : `cannot start (${code})${isolation.kind === 'user' ? ` as user ${isolation.uid}` : ''}`;
+  let child: ChildProcessWithoutNullStreams;
+  try {
+    child = spawn(plan.command, plan.args, {
+      env: plan.env,
+      ...plan.owner,
+      ...(program.cwd === undefined ? {} : { cwd: program.cwd }),
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+  } catch (error) {
+    // Node throws what it does not report as an event, for example E2BIG for arguments that are too long.
+    return notStarted(faultOf(error as NodeJS.ErrnoException));
+  }
   trackChild(child);
   // Otherwise the system reports it.
   const isMissing =
@@ -83,10 +93,7 @@ export function startProgram(
   let fault = isMissing ? describeMissing(program) : null;
   const ended = new Promise<ProgramEnd>((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      fault ??=
-        error.code === 'ENOENT'
-          ? describeMissing(program)
-          : `cannot start (${error.code})${isolation.kind === 'user' ? ` as user ${isolation.uid}` : ''}`;
+      fault ??= faultOf(error);
       if (child.pid === undefined) resolve({ code: null, signal: null, fault });
     });
     child.once('close', (code, signal) => resolve({ code, signal, fault }));
@@ -114,6 +121,12 @@ export function startProgram(
       killGroup(child, 'SIGKILL');
     },
   };
+}
+
+/** Returns a program that has ended before it began. */
+function notStarted(fault: string): RunningProgram {
+  const ended = Promise.resolve({ code: null, signal: null, fault });
+  return { ended, send: () => {}, end: async () => {} };
 }
 
 function closeOutput({ stdout, stderr }: ChildProcessWithoutNullStreams): void {

@@ -136,6 +136,8 @@ describe('the isolation of programs', () => {
       assert.equal(fault, 'program not found: /nowhere/at-all');
       const lost = start('sh', ['-c', 'exit 7'], isolation, '/', '/nowhere/here');
       assert.equal((await lost.program.ended).fault, 'folder not found: /nowhere/here');
+      const file = start('sh', ['-c', 'exit 7'], isolation, '/', import.meta.filename);
+      assert.equal((await file.program.ended).fault, `folder not found: ${import.meta.filename}`);
     }
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { NO_ISOLATION, type Isolation } from '../../src/agents/isolation.ts';
-import { LONGEST_LINE, startProgram } from '../../src/agents/own-process.ts';
+import { LONGEST_LINE, startProgram, type Program } from '../../src/agents/own-process.ts';
 
 describe('the standard error of a program', () => {
   it('is passed on line by line, and long lines are cut while they are read', async () => {
@@ -33,17 +33,23 @@ describe('the standard error of a program', () => {
 });
 
 describe('a program that cannot start', () => {
-  const faultAs = async (isolation: Isolation) => {
-    const program = { command: import.meta.filename, args: [] };
-    const handlers = { onLine: () => {}, onDiagnostic: () => {} };
-    return (await startProgram(program, { PATH: '/bin' }, handlers, isolation).ended).fault;
-  };
+  const start = (program: Program, isolation: Isolation) =>
+    startProgram(program, { PATH: '/bin' }, { onLine: () => {}, onDiagnostic: () => {} }, isolation);
+  const faultAs = async (isolation: Isolation) =>
+    (await start({ command: import.meta.filename, args: [] }, isolation).ended).fault;
 
   it('is reported with the reason of the system, and its user if it has one', async () => {
     assert.equal(await faultAs(NO_ISOLATION), 'cannot start (EACCES)');
     const nobody = { kind: 'user', uid: 65_534, gid: 65_534, home: null } as const;
     // Only root may start a program as another user.
     assert.match((await faultAs(nobody)) ?? '', /^cannot start \((EACCES|EPERM)\) as user 65534$/);
+  });
+
+  it('has ended, also if its arguments are longer than the system accepts', async () => {
+    const program = start({ command: 'true', args: ['x'.repeat(4_000_000)] }, NO_ISOLATION);
+    program.send('a line');
+    await program.end();
+    assert.deepEqual(await program.ended, { code: null, signal: null, fault: 'cannot start (E2BIG)' });
   });
 });
 
