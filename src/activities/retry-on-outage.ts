@@ -30,7 +30,8 @@ export async function retryOnOutage<Result>(
  * Repeats reads and writes of the database until PostgreSQL is available again. For activities that send heartbeats: an
  * outage must not use up attempts that are meant for an agent, its model or its tools.
  * @throws the reason of `signal` if it has aborted; `error` itself if PostgreSQL refuses a value, see
- * src/runtime/refused-data.ts; else ApplicationFailure without the database's message, which users and models would see
+ * src/runtime/refused-data.ts; else ApplicationFailure with the kind of the error, but without its message, which users and
+ * models would see
  */
 export async function retryUntilCancelled<Result>(
   work: () => Promise<Result>,
@@ -43,8 +44,15 @@ export async function retryUntilCancelled<Result>(
       signal.throwIfAborted();
       if (refusedDataCode(error) !== null) throw error;
       if (!isDatabaseOutage(error))
-        throw ApplicationFailure.create({ message: 'a database statement failed' });
+        throw ApplicationFailure.create({ message: `a database statement failed (${kindOf(error)})` });
     }
     await pause(RETRY_MS, undefined, { signal });
   }
+}
+
+/** Returns the code of an error, as PostgreSQL and Node have them, or else its name. */
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : error.name;
 }

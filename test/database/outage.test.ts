@@ -164,14 +164,17 @@ describe('work that waits for the database', () => {
   });
 
   it('fails after another error, whose message it does not show, unless the database refuses a value', async () => {
-    const failure = await retryUntilCancelled(failing(withCode('23505')), signal).catch(
-      (error: unknown) => error,
-    );
-    assert.ok(failure instanceof ApplicationFailure);
-    assert.deepEqual(
-      [failure.message, failure.cause, failure.nonRetryable],
-      ['a database statement failed', undefined, false],
-    );
+    for (const [error, kind] of [
+      [withCode('23505'), '23505'],
+      [new TypeError('a secret'), 'TypeError'],
+    ] as const) {
+      const failure = await retryUntilCancelled(failing(error), signal).catch((thrown: unknown) => thrown);
+      assert.ok(failure instanceof ApplicationFailure);
+      assert.deepEqual(
+        [failure.message, failure.cause, failure.nonRetryable],
+        [`a database statement failed (${kind})`, undefined, false],
+      );
+    }
     const refused = withCode('22P05');
     await assert.rejects(retryUntilCancelled(failing(refused), signal), refused);
   });
