@@ -97,7 +97,7 @@ export async function workByRemote(
       : endOf(progress);
   } finally {
     const isOver = signal.aborted ? work.isGivenUp() : isOverTokens(progress.usage, work.tokens);
-    if (isOver) await cancel(client, progress.task);
+    if (isOver && progress.task) await cancelTask(client, progress.task);
   }
 }
 
@@ -290,8 +290,7 @@ function textOf(parts: readonly Part[]): string {
 }
 
 /** Asks the agent to cancel its task. Whether it stops is up to the agent. */
-async function cancel(client: RemoteClient['client'], task: RemoteTask | null): Promise<void> {
-  if (task === null) return;
+export async function cancelTask(client: RemoteClient['client'], task: RemoteTask): Promise<void> {
   const signal = AbortSignal.timeout(CANCEL_MS);
   await client.cancelTask({ tenant: '', id: task.id, metadata: undefined }, { signal }).catch(() => {});
 }

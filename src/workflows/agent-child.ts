@@ -58,8 +58,8 @@ export class Agents {
   }
 
   /**
-   * Whether all children have ended, and Temporal has delivered all requests to cancel them. If the run closes before such
-   * a request is delivered, nothing cancels the child.
+   * Whether all children have ended, Temporal has delivered all requests to cancel them, and all work that follows an agent is
+   * done. If the run closes before such a request is delivered, nothing cancels the child.
    */
   get areSettled(): boolean {
     return this.#open === 0;
@@ -79,6 +79,13 @@ export class Agents {
       slot.child = null;
       if (outlives) this.#open -= 1;
     }
+  }
+
+  /** Does work that follows an agent, even if the run is cancelled. Ignores its failure. */
+  async afterwards(work: () => Promise<void>): Promise<void> {
+    this.#open += 1;
+    await CancellationScope.nonCancellable(work).catch(() => {});
+    this.#open -= 1;
   }
 
   /** Signals each pause of the run and its end to the child. */

@@ -186,6 +186,7 @@ function dependenciesOf({ run, plan }: Loop, slot: StepSlot): Dependencies {
     ask: (text, notes = null) => ask(run, slot, text, notes),
     notes: slot.question?.notes ?? null,
     runAgent: (child) => run.agents.run(child, slot),
+    afterwards: (work) => run.agents.afterwards(work),
     agentWork: () => ({ executionId, step, number, attempt, earlier: stepsBefore(plan, step) }),
   };
 }

@@ -114,6 +114,20 @@ describe('an A2A agent', function () {
       await eventually('its task is cancelled', () => which().cancelled.length === 1);
     });
 
+    it(`has its task cancelled with a run that nobody answers, followed ${transport}`, async () => {
+      which().doing((_asked, say) => say.ends(TASK_STATE_INPUT_REQUIRED, 'Left or right?'));
+      const id = await runs.submit({ taskType });
+      await runs.reaches(id, 'paused');
+      await runs.control.cancel(id, { by: 'test' });
+      await runs.reaches(id, 'cancelled');
+      await eventually('its task is cancelled', () => which().cancelled.length === 1);
+      assert.deepEqual(which().cancelled, which().tasks);
+      await eventually('its workflow has ended', async () => {
+        const { status } = await runs.client.workflow.getHandle(id).describe();
+        return status.name === 'COMPLETED';
+      });
+    });
+
     it(`asks a person twice, and gets the replies in the same task, followed ${transport}`, async () => {
       which().doing(async ({ text, first }, say) => {
         if (first) {

@@ -26,6 +26,7 @@ import { startReceiver } from '../support/receiver.ts';
 import { continues, executionsOf as runExecutionsOf, submitLong } from '../support/long-runs.ts';
 import { startRuns, useRuntime, type Runs } from '../support/runs.ts';
 import { playModels } from './model-plays.ts';
+import { playRemotes } from './remote-plays.ts';
 
 const FOLDER = join(import.meta.dirname, 'histories');
 /** Histories of the workflows of agents, which have a separate bundle. */
@@ -45,7 +46,10 @@ describe('a recorded history', function () {
       await recordPlays(recording);
       if (['1', 'deliveries'].includes(recording)) await recordDeliveries();
     }
-    if (recording) await recordModels(recording);
+    if (!recording) return;
+    const isWanted = (name: string) => recording === '1' || recording.split(',').includes(name);
+    await playRemotes(isWanted, async (name, id, runs) => await recordRun(runs, id, name));
+    await recordModels(recording);
   });
 
   for (const folder of [FOLDER, AGENTS_FOLDER]) {

@@ -2,7 +2,7 @@ import { ApplicationFailure, Context, heartbeat } from '@temporalio/activity';
 import type { Agent } from '../../agents/agent-settings.ts';
 import type { AgentListener, AgentEnd, RemoteTask } from '../../agents/agent-end.ts';
 import { connectToRemote } from '../../agents/a2a-client.ts';
-import { workByRemote } from '../../agents/a2a-work.ts';
+import { cancelTask, workByRemote } from '../../agents/a2a-work.ts';
 import type { Catalogue } from '../../agents/catalogue.ts';
 import { workByCommand } from '../../agents/command-agent.ts';
 import { cutText, cutValue } from '../../agents/cut.ts';
@@ -98,6 +98,17 @@ export function createRemoteAgentActivities(deps: Dependencies) {
         const beginning = isUnderWay ? { message: null, task } : { message, task: message.task };
         return await workByRemote(remote, { ...about, ...beginning, isGivenUp }, signal);
       });
+    },
+
+    /**
+     * Cancels the task of a remote agent, whose question nobody will answer.
+     * @throws if the agent does not respond
+     */
+    async cancelRemoteTask({ agent: name, task }: { agent: string; task: RemoteTask }): Promise<void> {
+      const agent = deps.catalogue.agents.get(name);
+      if (!agent?.a2a) return;
+      const { client } = await connectToRemote(agent.a2a, deps, Context.current().cancellationSignal);
+      await cancelTask(client, task);
     },
 
     /** Runs a step by a program. After a crash of its worker, it starts the program again. */

@@ -15,6 +15,8 @@ export type Dependencies = {
   notes: unknown;
   /** Runs a child workflow, which may outlive this execution. */
   runAgent<Result>(child: Parameters<Agents['run']>[0]): Promise<ChildEnd<Result>>;
+  /** Does work that a cancel does not stop, and that the run waits for before it ends. Ignores its failure. */
+  afterwards(work: () => Promise<void>): Promise<void>;
   /** Returns the step's work for an agent. */
   agentWork(): AgentWork;
 };

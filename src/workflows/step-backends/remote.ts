@@ -1,6 +1,7 @@
 import {
   ActivityFailure,
   isCancellation,
+  patched,
   proxyActivities,
   TimeoutFailure,
   workflowInfo,
@@ -28,6 +29,13 @@ const { askRemoteAgent, runCommand } = proxyActivities<RemoteAgentActivities>({
   retry: { initialInterval: '500 ms', maximumInterval: '5 s' },
 });
 
+// Whether the agent stops its task is up to it. If it does not respond, the run ends without it.
+const { cancelRemoteTask } = proxyActivities<RemoteAgentActivities>({
+  scheduleToCloseTimeout: '30 s',
+  startToCloseTimeout: '10 s',
+  retry: { initialInterval: '500 ms', maximumInterval: '5 s' },
+});
+
 /** A question of a remote agent, with what the work has used until then. */
 type AskedTurn = { turn: number; spentMs: number; usage: Usage | null; text: string; task: Answered['task'] };
 type Answered = NonNullable<RemoteAgentInput['answer']>;
@@ -43,12 +51,29 @@ export const a2aBackend: StepBackend = {
         if ('kind' in outcome) return outcome;
         asked = outcome;
       }
-      const { by, reason } = await dependencies.ask(asked.text, asked);
-      await until(() => !dependencies.isPaused());
-      answer = { task: asked.task, text: reason ?? `${by} continued the run without an answer.` };
+      answer = { task: asked.task, text: await answerTo(asked, work, dependencies) };
     }
   },
 };
+
+/**
+ * Returns a person's answer to a question.
+ * @throws CancelledFailure if the run has ended before somebody answers; then the remote task is cancelled
+ */
+async function answerTo(asked: AskedTurn, { step }: StepWork, dependencies: Dependencies): Promise<string> {
+  try {
+    const { by, reason } = await dependencies.ask(asked.text, asked);
+    await until(() => !dependencies.isPaused());
+    return reason ?? `${by} continued the run without an answer.`;
+  } catch (error) {
+    if (isCancellation(error) && patched('cancels-remote-tasks')) {
+      const options = { summary: `${step.name} · ${step.agent}`, taskQueue: agentsQueue() };
+      const given = { agent: step.agent, task: asked.task };
+      await dependencies.afterwards(() => cancelRemoteTask.executeWithOptions(options, [given]));
+    }
+    throw error;
+  }
+}
 
 async function takeTurn(
   work: StepWork,
@@ -77,6 +102,10 @@ export const commandBackend: StepBackend = {
   },
 };
 
+function agentsQueue(): string {
+  return siblingQueues(workflowInfo().taskQueue).agents;
+}
+
 async function runActivity(
   activity: typeof runCommand,
   { step }: StepWork,
@@ -84,7 +113,7 @@ async function runActivity(
 ): Promise<RemoteOutcome | StepOutcome> {
   const options = {
     summary: `${step.name} · ${step.agent}`,
-    taskQueue: siblingQueues(workflowInfo().taskQueue).agents,
+    taskQueue: agentsQueue(),
     scheduleToCloseTimeout: asked.timeLimitMs + GRACE_MS,
   };
   try {
