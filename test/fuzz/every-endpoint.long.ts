@@ -33,6 +33,11 @@ const NEVER_SUCCESSFUL = new Map([
   ['GET /api/v1/openid/sign-in', 'requires a provider, and none is configured'],
   ['GET /api/v1/openid/callback', 'requires a provider, and none is configured'],
 ]);
+/**
+ * Messages of Temporal's SDK about a race of its own (docs/operations.md): a workflow task arrives while its response to the one
+ * before is under way.
+ */
+const OF_THE_SDK = new Set(['Trying to send a new WFT for a run which already has one!']);
 
 describe('random requests to every endpoint', function () {
   this.timeout(MINUTES * 60_000);
@@ -130,9 +135,14 @@ describe('random requests to every endpoint', function () {
   });
 
   it('cause no error in the log', () => {
-    const lines = workspace.world.logged().split('\n');
-    const failed = lines.filter(
-      (line) => /^\{"level":(50|60),/.test(line) && !repeated.has(JSON.parse(line).request_id),
+    const errors = workspace.world
+      .logged()
+      .split('\n')
+      .filter((line) => /^\{"level":(50|60),/.test(line))
+      .map((line) => JSON.parse(line));
+    const failed = errors.filter(
+      ({ request_id: id, sdkComponent, msg }) =>
+        !repeated.has(id) && !(sdkComponent === 'core' && OF_THE_SDK.has(msg)),
     );
     assert.deepEqual(failed.slice(0, 5), []);
   });
