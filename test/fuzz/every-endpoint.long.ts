@@ -35,7 +35,7 @@ const NEVER_SUCCESSFUL = new Map([
 ]);
 /**
  * Messages of Temporal's SDK about a race of its own (docs/operations.md): a workflow task arrives while its response to the one
- * before is under way.
+ * before is still being sent.
  */
 const OF_THE_SDK = new Set(['Trying to send a new WFT for a run which already has one!']);
 
