@@ -2,6 +2,7 @@ import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/clien
 
 /** gRPC codes that the service distinguishes. */
 export const GRPC = {
+  cancelled: 1,
   invalidArgument: 3,
   deadlineExceeded: 4,
   notFound: 5,
@@ -17,10 +18,13 @@ export function grpcCodeOf(error: unknown): number | null {
 /** Temporal did not respond to a call in time. */
 class NoResponse extends Error {}
 
+/** The codes of calls that got no response in time. The SDK's native connection cancels them at their deadline. */
+const LATE = new Set<number | null>([GRPC.cancelled, GRPC.deadlineExceeded, GRPC.unavailable]);
+
 /** Returns whether a call failed because Temporal was busy or unreachable, and not because of what was called. */
 export function isLate(error: unknown): boolean {
   const code = grpcCodeOf(error instanceof ServiceError ? error.cause : error);
-  return error instanceof NoResponse || code === GRPC.deadlineExceeded || code === GRPC.unavailable;
+  return error instanceof NoResponse || LATE.has(code);
 }
 
 /**

@@ -194,7 +194,7 @@ describe('the operations on the workflows of runs', () => {
   });
 
   it('ask no run for its state while Temporal answers late, but after other errors', async () => {
-    for (const error of [grpcError(4), grpcError(14), new ServiceError('late', { cause: grpcError(4) })]) {
+    for (const error of [grpcError(4), grpcError(14), new ServiceError('late', { cause: grpcError(1) })]) {
       const { control, calls } = open({ failures: { query: error } });
       assert.equal(await control.view('e1'), null);
       assert.equal(await control.view('e2'), null);
