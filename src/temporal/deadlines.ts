@@ -1,4 +1,4 @@
-import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/client';
+import { isGrpcServiceError, type Client } from '@temporalio/client';
 
 /** gRPC codes that the service distinguishes. */
 export const GRPC = {
@@ -15,6 +15,11 @@ export function grpcCodeOf(error: unknown): number | null {
   return isGrpcServiceError(error) ? error.code : null;
 }
 
+/** Returns the gRPC code of an error, or of the one that the SDK's client has wrapped in it; null if neither has one. */
+export function wrappedGrpcCodeOf(error: unknown): number | null {
+  return grpcCodeOf(error) ?? (error instanceof Error ? grpcCodeOf(error.cause) : null);
+}
+
 /** Temporal did not respond to a call in time. */
 class NoResponse extends Error {}
 
@@ -23,8 +28,7 @@ const LATE = new Set<number | null>([GRPC.cancelled, GRPC.deadlineExceeded, GRPC
 
 /** Returns whether a call failed because Temporal was busy or unreachable, and not because of what was called. */
 export function isLate(error: unknown): boolean {
-  const code = grpcCodeOf(error instanceof ServiceError ? error.cause : error);
-  return error instanceof NoResponse || LATE.has(code);
+  return error instanceof NoResponse || LATE.has(wrappedGrpcCodeOf(error));
 }
 
 /**

@@ -7,7 +7,7 @@ import type { ContinueRequest, ControlRequest } from '../domain/tasks/run-state.
 import type { RunView } from '../domain/tasks/run-schemas.ts';
 import type { TaskType } from '../domain/tasks/task-run.ts';
 import { createCircuitBreaker } from '../domain/common/circuit-breaker.ts';
-import { GRPC, grpcCodeOf, isLate, withinDeadline } from './deadlines.ts';
+import { GRPC, grpcCodeOf, isLate, withinDeadline, wrappedGrpcCodeOf } from './deadlines.ts';
 import {
   CALLBACK_RETRY_WORKFLOW,
   callbackRetryWorkflowId,
@@ -366,8 +366,7 @@ export function createTaskControl({ client, taskQueue, eagerStart, searchable }:
 
 /** Classifies the error of a start: certainly refused, or uncertain. */
 export function startFailure(error: unknown): EngineUnavailable | EngineUncertain {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  const code = grpcCodeOf(cause) ?? Number.NaN;
+  const code = wrappedGrpcCodeOf(error) ?? Number.NaN;
   const refusal = 'Temporal refused the start';
   if (REFUSALS_OF_ONE.has(code)) return new EngineRefusal(refusal, { cause: error });
   if (REFUSALS.has(code)) return new EngineUnavailable(refusal, { cause: error });

@@ -102,7 +102,7 @@ export function createRemoteAgentActivities(deps: Dependencies) {
 
     /**
      * Cancels the task of a remote agent, whose question nobody will answer.
-     * @throws if the agent does not respond
+     * @throws if the agent is unreachable
      */
     async cancelRemoteTask({ agent: name, task }: { agent: string; task: RemoteTask }): Promise<void> {
       const agent = deps.catalogue.agents.get(name);
