@@ -130,7 +130,7 @@ describe('a request that changes all matching runs', () => {
 });
 
 describe('the preferred wait of a request', () => {
-  const CASES: [prefer: string | undefined, seconds: number | null][] = [
+  const CASES: [prefer: string | undefined, seconds: number | null, state?: string][] = [
     [undefined, null],
     ['', null],
     ['wait=0', 0],
@@ -141,13 +141,18 @@ describe('the preferred wait of a request', () => {
     ['wait=1000000', null],
     ['respond-async, Wait = "5" ; x=y', 5],
     ['wait=5;x, wait=6', 5],
+    ['wait=5; state=executing', 5, 'executing'],
+    ['wait=5;x=y; State = "paused" ;z', 5, 'paused'],
+    ['wait=5; state=, wait=6; state=paused', 5],
+    ['wait=5; laststate=paused', 5],
     ['wait=x, wait=6', 6],
     ['wait=-1', null],
     ['wait=1.5', null],
     ['wait', null],
     ['await=5', null],
   ];
-  for (const [prefer, seconds] of CASES) {
-    it(`is ${seconds} for ${prefer}`, () => assert.equal(preferredWait(prefer), seconds));
+  for (const [prefer, seconds, state = null] of CASES) {
+    it(`is ${seconds} for ${prefer}`, () =>
+      assert.deepEqual(preferredWait(prefer), seconds === null ? null : { seconds, state }));
   }
 });

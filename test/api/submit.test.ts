@@ -125,6 +125,22 @@ describe('the task API', () => {
     await held;
   });
 
+  it('does not hold the response for a run in another state than the caller knows', async () => {
+    const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 60_000 } } });
+    const path = `/api/v1/tasks/${json.execution_id}`;
+    await world.reaches(json.execution_id, 'planning');
+    await world.send('POST', `${path}/pause`);
+    await world.reaches(json.execution_id, 'paused');
+    const get = (Prefer: string) => world.send('GET', path, { headers: { Prefer } });
+    const held = get('wait=60; state=paused');
+    const { headers, json: detail } = await get('wait=60; state=planning');
+    assert.equal(detail.state, 'paused');
+    assert.equal(headers.get('preference-applied'), 'wait=60');
+    assert.equal(await Promise.race([held, wait(200, 'held')]), 'held');
+    await world.send('POST', `${path}/cancel`);
+    assert.equal((await held).json.state, 'cancelled');
+  });
+
   it('returns the current state after the preferred wait', async () => {
     const { json } = await world.submit({ metadata: { rehearsal: { plan_ms: 60_000 } } });
     const path = `/api/v1/tasks/${json.execution_id}`;

@@ -10,13 +10,17 @@ import { idempotent } from './shared-arguments.ts';
 import { ADDS, CHANGES, READS, type Tool, type ToolCall } from './tool.ts';
 
 const DEFAULT_WAIT_SECONDS = 30;
+/** Most clients end a call after 60 seconds. They would not receive a response that takes as long. */
+const LONGEST_WAIT_SECONDS = 55;
 
 const seconds = z
   .int()
   .min(1)
   .max(MAX_WAIT_SECONDS)
   .default(DEFAULT_WAIT_SECONDS)
-  .describe('How long to wait at most, in seconds');
+  .describe(
+    `How long to wait at most, in seconds. More than ${LONGEST_WAIT_SECONDS} counts as ${LONGEST_WAIT_SECONDS}`,
+  );
 
 const RUN = 'Returns the task with its `state`, `progress`, `steps`, `output`, `errors` and open `question`.';
 
@@ -125,13 +129,15 @@ function withNeededSecret(body: unknown, callbackUrl: unknown): object {
 
 /** Reads the task until it has ended, is paused, or the time is over. */
 async function waitForTask({ route, args, extra, text, invoke, signal }: ToolCall): Promise<RouteResponse> {
-  const until = performance.now() + Number(extra['seconds']) * 1_000;
+  const until = performance.now() + Math.min(Number(extra['seconds']), LONGEST_WAIT_SECONDS) * 1_000;
   // The first request does not wait: a task that is paused already would be waited for until it is continued.
-  for (let wait = 0; ; wait = Math.ceil((until - performance.now()) / 1_000)) {
-    const headers = { prefer: `wait=${Math.max(0, wait)}` };
-    const answer = await invoke(route, { ...invocationOf(route, args, text), headers });
+  let prefer = 'wait=0';
+  for (;;) {
+    const answer = await invoke(route, { ...invocationOf(route, args, text), headers: { prefer } });
     const { state } = answer.body as { state: TaskState };
-    const isOver = performance.now() >= until || signal.aborted;
-    if (isTerminal(state) || state === 'paused' || isOver) return answer;
+    const left = until - performance.now();
+    if (isTerminal(state) || state === 'paused' || left <= 0 || signal.aborted) return answer;
+    // Also the task that pauses before the next request.
+    prefer = `wait=${Math.ceil(left / 1_000)}; state=${state}`;
   }
 }

@@ -83,20 +83,22 @@ function read(deps: Dependencies, { waits }: TaskLimits): Route {
         .string()
         .optional()
         .describe(
-          '`wait=N`: respond when the state or the open question changes, or after N seconds (at most 60)',
+          '`wait=N`: respond when the state or the open question changes, or after N seconds (at most 60). `wait=N; state=S`: respond immediately if the state is not S',
         ),
     }),
     responses: { 200: { description: 'The run', schema: schema.detail } },
     async handle(call) {
       const row = await openRun(deps, call.caller, call.params.execution_id);
       const reading = await readRun(deps, row);
-      const seconds = preferredWait([call.headers.prefer].flat().join(','));
-      if (seconds === null) return { status: 200, body: await detailOf(deps, reading) };
+      const wait = preferredWait([call.headers.prefer].flat().join(','));
+      if (wait === null) return { status: 200, body: await detailOf(deps, reading) };
+      const headers = { 'Preference-Applied': `wait=${wait.seconds}` };
+      const isKnown = wait.state === null || wait.state === reading.view.state;
+      if (!isKnown) return { status: 200, headers, body: await detailOf(deps, reading) };
       const { caller } = call;
-      const signal = call.signal();
-      const later = await waits.counted(caller, () => readWhenChanged(deps, reading, { seconds, signal }));
+      const limits = { seconds: wait.seconds, signal: call.signal() };
+      const later = await waits.counted(caller, () => readWhenChanged(deps, reading, limits));
       await requireCredential(deps, caller);
-      const headers = { 'Preference-Applied': `wait=${seconds}` };
       return { status: 200, headers, body: await detailOf(deps, later) };
     },
   });

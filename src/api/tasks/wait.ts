@@ -7,13 +7,28 @@ import { findRun } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { readRun } from './read.ts';
 
+/** The preference `wait` of a request for a run. */
+export type PreferredWait = {
+  /** At most 60. */
+  seconds: number;
+  /** The state that the caller knows: a run in another one is not waited for. Null if the caller sent none. */
+  state: string | null;
+};
+
 /**
- * Returns the seconds of `Prefer: wait=N` (RFC 7240, section 4.3), at most 60; null if it is missing or not a number.
+ * Returns the preference of `Prefer: wait=N` or `wait=N; state=S` (RFC 7240, section 4.3); null if it is missing or not a
+ * number.
  */
-export function preferredWait(prefer: string | undefined): number | null {
+export function preferredWait(prefer: string | undefined): PreferredWait | null {
   for (const preference of (prefer ?? '').split(',')) {
-    const seconds = /^\s*wait\s*=\s*"?(\d{1,6})"?\s*(;.*)?$/i.exec(preference)?.[1];
-    if (seconds !== undefined) return Math.min(Number(seconds), MAX_WAIT_SECONDS);
+    const [wait = '', ...parameters] = preference.split(';');
+    const seconds = /^\s*wait\s*=\s*"?(\d{1,6})"?\s*$/i.exec(wait)?.[1];
+    if (seconds === undefined) continue;
+    const states = parameters.map((text) => /^\s*state\s*=\s*"?(\w+)"?\s*$/i.exec(text)?.[1]);
+    return {
+      seconds: Math.min(Number(seconds), MAX_WAIT_SECONDS),
+      state: states.find((state) => state !== undefined) ?? null,
+    };
   }
   return null;
 }
