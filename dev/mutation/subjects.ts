@@ -17,7 +17,7 @@ export const SUBJECTS: readonly Subject[] = [
     files: [
       'src/domain/common/retry-schedules.ts',
       'src/domain/tasks/plan.ts',
-      'src/domain/webhooks/{dispatch-batches,failure-streak}.ts',
+      'src/domain/webhooks/{dispatch-batches,dispatch-queue,failure-streak}.ts',
       'src/api/events/batching-window.ts',
     ],
   },

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { StartQueue } from '../domain/common/start-queue.ts';
 import { EngineRefusal } from '../temporal/task-control.ts';
 
 type StarterOptions<Item> = {
@@ -7,10 +8,8 @@ type StarterOptions<Item> = {
   start: (items: readonly [Item, ...Item[]]) => Promise<void>;
   /** Maximum number of starts in progress. */
   concurrency: number;
-  /** Returns how many of the waiting items the next start takes, at least one. */
-  batch: (waiting: readonly Item[]) => number;
-  /** Returns how long after a start with the items `last` one with those that wait may begin, in milliseconds. */
-  restMs: (last: readonly Item[], waiting: readonly Item[]) => number;
+  /** Decides which of the waiting items the next start takes, and when. */
+  queue: StartQueue<Item>;
   /** What is started, for the log: for example `runs`. */
   what: string;
   log: Logger;
@@ -39,10 +38,8 @@ const CLOSE_POLL_MS = 10;
  * one at a time.
  */
 export function createStarter<Item>(options: StarterOptions<Item>): Starter<Item> {
-  const { start, batch, restMs, what, log } = options;
-  let waiting: Item[] = [];
+  const { start, queue, what, log } = options;
   let isFailing = false;
-  let last: { at: number; items: readonly Item[] } = { at: Number.NEGATIVE_INFINITY, items: [] };
   let timer: NodeJS.Timeout | null = null;
   /** Starts in progress, and when they began; the oldest first. */
   const inProgress = new Map<Promise<void>, number>();
@@ -50,15 +47,14 @@ export function createStarter<Item>(options: StarterOptions<Item>): Starter<Item
   function pump(): void {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    while (waiting.length > 0 && inProgress.size < (isFailing ? 1 : options.concurrency)) {
+    while (inProgress.size < (isFailing ? 1 : options.concurrency)) {
       const now = performance.now();
-      const notBefore = last.at + restMs(last.items, waiting);
-      if (now < notBefore) {
-        timer = setTimeout(pump, Math.ceil(notBefore - now));
+      const items = queue.take(now);
+      if (items === null) return;
+      if (typeof items === 'number') {
+        timer = setTimeout(pump, Math.ceil(items - now));
         return;
       }
-      const items = waiting.splice(0, batch(waiting));
-      last = { at: now, items };
       const run = startAll(items).finally(() => {
         inProgress.delete(run);
         pump();
@@ -67,23 +63,22 @@ export function createStarter<Item>(options: StarterOptions<Item>): Starter<Item
     }
   }
 
-  async function startAll([first, ...others]: Item[]): Promise<void> {
-    if (first === undefined) return;
+  async function startAll(items: readonly [Item, ...Item[]]): Promise<void> {
     try {
-      await start([first, ...others]);
+      await start(items);
       if (isFailing) log.info(`starting ${what} works again`);
       isFailing = false;
     } catch (error) {
       if (!isFailing) log.warn({ err: error }, `starting ${what} failed; the reconciler starts them later`);
       if (error instanceof EngineRefusal) return;
       isFailing = true;
-      waiting = [];
+      queue.clear();
     }
   }
 
   return {
     add(item) {
-      waiting.push(item);
+      queue.add(item);
       pump();
     },
     isBehind() {
@@ -91,7 +86,7 @@ export function createStarter<Item>(options: StarterOptions<Item>): Starter<Item
       return isFailing || performance.now() - oldest > SLOW_START_MS;
     },
     async close() {
-      while (!isFailing && inProgress.size + waiting.length > 0)
+      while (!isFailing && inProgress.size + queue.size > 0)
         await Promise.race([...inProgress.keys(), wait(CLOSE_POLL_MS)]);
     },
   };

@@ -83,6 +83,32 @@ describe('batched events', () => {
     assert.equal((await stored(first.id))[0]?.['group_id'], group?.id);
   });
 
+  it('of a workspace with several are in a group of their own, and single ones of other workspaces in another', async () => {
+    const { add } = newBatcher(() => 0);
+    const ofOther = { ...event('quiet'), workspaceId: OTHER_WORKSPACE };
+    // The first request is stored alone, the others together.
+    const requests = [[event()], [event('burst-1')], [ofOther], [event('burst-2'), event('burst-3')]];
+    await Promise.all(requests.map((events) => add(events)));
+    assert.deepEqual(
+      toStart.slice(1).map(({ events, workspaces }) => [events, workspaces]),
+      [
+        [3, [WORKSPACE]],
+        [1, [OTHER_WORKSPACE]],
+      ],
+    );
+    const [, burst, quiet] = toStart.map(({ id }) => id);
+    const groups = (await stored('burst-1', 'quiet', 'burst-2', 'burst-3')).map(({ id, group_id }) => [
+      id,
+      group_id,
+    ]);
+    assert.deepEqual(groups, [
+      ['burst-1', burst],
+      ['quiet', quiet],
+      ['burst-2', burst],
+      ['burst-3', burst],
+    ]);
+  });
+
   it('belong to the first workflow that claims them, which can claim them again', async () => {
     await batcher.add([event('claimed')]);
     const ids = toStart.map(({ id }) => id);

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { createRetryStarter } from '../../src/api/deliveries/retry-starter.ts';
 import { createGroupStarter } from '../../src/api/events/group-starter.ts';
 import { createStarter } from '../../src/api/starter.ts';
+import { createStartQueue, type StartQueue } from '../../src/domain/common/start-queue.ts';
 import { EngineRefusal, startFailure } from '../../src/temporal/task-control.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -14,7 +15,7 @@ const failureWith = (code: number) =>
 
 /** Creates a starter of numbers, and a function that ends a start. */
 function numbers(
-  options: { concurrency?: number; batch?: number; restMs?: (waiting: readonly number[]) => number } = {},
+  options: { concurrency?: number; batch?: number; restMs?: number; queue?: StartQueue<number> } = {},
 ) {
   const started: number[][] = [];
   const open: PromiseWithResolvers<void>[] = [];
@@ -26,8 +27,7 @@ function numbers(
       await end.promise;
     },
     concurrency: options.concurrency ?? 1,
-    batch: () => options.batch ?? 10,
-    restMs: (_last, waiting) => options.restMs?.(waiting) ?? 0,
+    queue: options.queue ?? createStartQueue({ batch: options.batch ?? 10, restMs: options.restMs ?? 0 }),
     what: 'numbers',
     log: pino({ level: 'silent' }),
   });
@@ -169,7 +169,7 @@ describe('a starter of stored work', () => {
   });
 
   it('pauses after a start, and then starts all waiting items', async () => {
-    const { starter, started, end } = numbers({ restMs: () => 30 });
+    const { starter, started, end } = numbers({ restMs: 30 });
     starter.add(1);
     await end();
     starter.add(2);
@@ -182,14 +182,21 @@ describe('a starter of stored work', () => {
   });
 
   it('ends the pause early for an item that should wait less', async () => {
-    const { starter, started, end } = numbers({ restMs: (waiting) => (waiting.includes(3) ? 0 : 600_000) });
+    const later = createStartQueue<number>({ batch: 10, restMs: 600_000 });
+    const urgent = createStartQueue<number>({ batch: 10, restMs: 0 });
+    const queue: StartQueue<number> = {
+      ...later,
+      add: (item) => (item === 3 ? urgent : later).add(item),
+      take: (now) => urgent.take(now) ?? later.take(now),
+    };
+    const { starter, started, end } = numbers({ queue });
     starter.add(1);
     await end();
     starter.add(2);
     assert.deepEqual(started, [[1]]);
     starter.add(3);
-    assert.deepEqual(started, [[1], [2, 3]]);
-    await end();
+    assert.deepEqual(started, [[1], [3]]);
+    await end(outage);
     await starter.close();
   });
 

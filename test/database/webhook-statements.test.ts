@@ -15,7 +15,7 @@ import {
 import { findRecordedResults, recordResults } from '../../src/database/webhooks/delivery-results.ts';
 import {
   findWorkspaceName,
-  insertGroup,
+  insertGroups,
   insertTestEvent,
   listRecentEvents,
 } from '../../src/database/webhooks/events.ts';
@@ -641,7 +641,7 @@ describe('the statements about webhooks', () => {
     });
   });
 
-  it('store events of requests with every field, in one group', async () => {
+  it('store events of requests with every field, in their groups', async () => {
     const { workspace_id: workspaceId } = fresh.installation;
     const event = (id: string, members: object = {}) => ({
       workspaceId,
@@ -653,12 +653,18 @@ describe('the statements about webhooks', () => {
       words: `words of ${id}`,
       ...members,
     });
-    const [first, second] = [randomUUIDv7(), randomUUIDv7()];
-    const requests = [
-      [event('evt_b', { event: 'issue.updated', traceparent: 'a trace', body: 'größer' })],
-      [event('evt_a')],
+    const [first, conflicting, second, third] = [
+      randomUUIDv7(),
+      randomUUIDv7(),
+      randomUUIDv7(),
+      randomUUIDv7(),
     ];
-    assert.deepEqual(await insertGroup(fresh.database, { id: first, now: at(2), requests }), []);
+    const updated = event('evt_b', { event: 'issue.updated', traceparent: 'a trace', body: 'größer' });
+    const requests = [
+      { groupId: first, events: [updated] },
+      { groupId: first, events: [event('evt_a')] },
+    ];
+    assert.deepEqual(await insertGroups(fresh.database, { now: at(2), requests }), []);
     const [group] = await rows.execute(
       'select created_at, events, bytes, started_at, repeats from event_groups where id = ?',
       [first],
@@ -682,12 +688,12 @@ describe('the statements about webhooks', () => {
       received_at: at(2),
       test: false,
     });
-    const known = await insertGroup(fresh.database, {
-      id: second,
+    const known = await insertGroups(fresh.database, {
       now: at(3),
       requests: [
-        [event('evt_a', { hash: 'cd'.repeat(32) }), event('evt_c')],
-        [event('evt_a'), event('evt_d')],
+        { groupId: conflicting, events: [event('evt_a', { hash: 'cd'.repeat(32) }), event('evt_c')] },
+        { groupId: second, events: [event('evt_a'), event('evt_d')] },
+        { groupId: third, events: [event('evt_e')] },
       ],
     });
     assert.deepEqual(known, [
@@ -700,7 +706,20 @@ describe('the statements about webhooks', () => {
         ['evt_b', first],
         ['evt_a', first],
         ['evt_d', second],
+        ['evt_e', third],
       ],
+    );
+    const sizes = await rows.execute<{ id: string; events: number }>(
+      'select id, events from event_groups where id in (?, ?, ?) order by id',
+      [conflicting, second, third],
+    );
+    assert.deepEqual(
+      sizes.map(({ id, events }) => [id, events]),
+      [
+        [second, 1],
+        [third, 1],
+      ],
+      'a group without stored events has no row',
     );
   });
 });

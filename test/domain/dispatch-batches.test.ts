@@ -1,11 +1,32 @@
 import assert from 'node:assert/strict';
 import {
   countNextGroups,
+  groupRequests,
   MAX_DISPATCH_BYTES,
   MAX_DISPATCH_EVENTS,
   placeOfDispatch,
   restAfterDispatch,
 } from '../../src/domain/webhooks/dispatch-batches.ts';
+
+describe('requests that are stored together', () => {
+  /** Returns the groups of requests with events of these workspaces. */
+  const groupsOf = (...requests: string[]) =>
+    groupRequests(requests.map((request) => request.split('').map((workspaceId) => ({ workspaceId }))));
+
+  it('share a group if each is of another workspace, or all are of one', () => {
+    assert.deepEqual(groupsOf('a', 'b', 'c'), [[0, 1, 2]]);
+    assert.deepEqual(groupsOf('a', 'a', 'aa'), [[0, 1, 2]]);
+    assert.deepEqual(groupsOf('a'), [[0]]);
+  });
+
+  it('have a separate group for each workspace with several events', () => {
+    assert.deepEqual(groupsOf('a', 'b', 'a', 'c'), [
+      [0, 2],
+      [1, 3],
+    ]);
+    assert.deepEqual(groupsOf('aa', 'b', 'cc', 'd', 'cc'), [[0], [1, 3], [2, 4]]);
+  });
+});
 
 describe('the groups that one workflow dispatches', () => {
   const groups = (...sizes: [events: number, bytes?: number][]) =>

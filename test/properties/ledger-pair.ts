@@ -4,7 +4,7 @@ import { createLedger, type Ledger } from '../../simulation/store/ledger.ts';
 import { createTables, type Steps, type Tables } from '../../simulation/store/tables.ts';
 import { createDeliveryStore, type DeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
 import { requestManualRetry, type ManualRetry } from '../../src/database/webhooks/manual-retries.ts';
-import { insertGroup } from '../../src/database/webhooks/events.ts';
+import { insertGroups } from '../../src/database/webhooks/events.ts';
 import { recoverDeliveries } from '../../src/database/webhooks/recovery.ts';
 import { scheduleRetry } from '../../src/database/webhooks/scheduled-retries.ts';
 import { changeWebhook, deleteWebhook } from '../../src/database/webhooks/webhooks.ts';
@@ -70,11 +70,8 @@ export async function createLedgerPair(world: Deliveries, webhooks: number): Pro
       const body = '{"data":{}}';
       const hash = createHash('sha256').update(body).digest('hex');
       const event = { workspaceId, id, event: 'issue.created' as const, timestamp: now.toISOString() };
-      await insertGroup(database, {
-        id: groupId,
-        now,
-        requests: [[{ ...event, hash, body, words: '', traceparent: null }]],
-      });
+      const events = [{ ...event, hash, body, words: '', traceparent: null }];
+      await insertGroups(database, { now, requests: [{ groupId, events }] });
       const [row] = await query<{ seq: string }>('select seq from events where id = ?', [id]);
       const seq = Number(row?.seq);
       const received = { timestamp: now, received_at: now, body, traceparent: null };

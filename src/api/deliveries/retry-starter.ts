@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { createStartQueue } from '../../domain/common/start-queue.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import { createStarter, type Starter } from '../starter.ts';
 
@@ -19,8 +20,7 @@ export function createRetryStarter(
       await Promise.all(Array.from(new Set(webhookIds), (id) => control.makeManualRetries(id)));
     },
     concurrency: 1,
-    batch: ({ length }) => Math.min(length, BATCH),
-    restMs: () => REST_MS,
+    queue: createStartQueue({ batch: BATCH, restMs: REST_MS }),
     what: 'manual retries',
     log,
   });

@@ -1,14 +1,13 @@
 import type { Logger } from 'pino';
 import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import {
-  countNextGroups,
   ELSEWHERE_MS,
   placeOfDispatch,
-  restAfterDispatch,
   workspacesOf,
   type OwnDispatches,
   type GroupOfWorkspaces,
 } from '../../domain/webhooks/dispatch-batches.ts';
+import { createDispatchQueue } from '../../domain/webhooks/dispatch-queue.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
 import { createStarter, type Starter } from '../starter.ts';
 
@@ -76,8 +75,7 @@ export function createGroupStarter({
         .catch((error: unknown) => log.warn({ err: error }, 'recording started groups failed'));
     },
     concurrency: 1,
-    batch: countNextGroups,
-    restMs: restAfterDispatch,
+    queue: createDispatchQueue(),
     what: 'groups of events',
     log,
   });

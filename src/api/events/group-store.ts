@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Database } from '../../database/database.ts';
-import { insertGroup, type KnownEvent, type NewEvent } from '../../database/webhooks/events.ts';
+import { insertGroups, type KnownEvent, type NewEvent } from '../../database/webhooks/events.ts';
 import { isDatabaseOutage } from '../../database/common/outage.ts';
+import { groupRequests } from '../../domain/webhooks/dispatch-batches.ts';
 import type { Starter } from '../starter.ts';
 import type { GroupToStart } from './group-starter.ts';
 import { conflictOf } from './prepare.ts';
@@ -19,20 +20,15 @@ export type GroupStoreDependencies = {
 export function createGroupStore({ database, starter, clock }: GroupStoreDependencies) {
   /** Stores the requests together. Each is accepted or rejected separately. */
   async function storeTogether(requests: readonly (readonly NewEvent[])[]): Promise<StoreResult[]> {
-    const id = randomUUIDv7();
-    const known = await insertGroup(database, { id, now: clock(), requests });
+    const groups = groupRequests(requests).map((indexes) => ({ id: randomUUIDv7(), indexes }));
+    const groupOf = new Map(groups.flatMap(({ id, indexes }) => indexes.map((index) => [index, id])));
+    const given = requests.map((events, index) => ({ groupId: groupOf.get(index) ?? '', events }));
+    const known = await insertGroups(database, { now: clock(), requests: given });
     const knownOf = Map.groupBy(known, ({ request }) => request);
-    const stored: NewEvent[] = [];
-    const results = requests.map((request, index) => {
-      const result = resultOf(knownOf.get(index) ?? []);
-      if ('accepted' in result) stored.push(...request.filter((event) => !result.accepted.has(event.id)));
-      return result;
-    });
-    if (stored.length > 0) {
-      const bytes = stored.reduce((sum, { body }) => sum + body.length, 0);
-      const workspaces = [...new Set(stored.map(({ workspaceId }) => workspaceId))];
-      const traceparent = stored[0]?.traceparent ?? null;
-      starter.add({ id, events: stored.length, bytes, workspaces, traceparent });
+    const results = requests.map((_, index) => resultOf(knownOf.get(index) ?? []));
+    for (const { id, indexes } of groups) {
+      const stored = indexes.flatMap((index) => storedOf(requests[index] ?? [], results[index]));
+      if (stored.length > 0) starter.add(groupToStart(id, stored));
     }
     return results;
   }
@@ -56,6 +52,22 @@ export function createGroupStore({ database, starter, clock }: GroupStoreDepende
 }
 
 export type GroupStore = ReturnType<typeof createGroupStore>;
+
+/** Returns the events of a request that the statement has inserted. */
+function storedOf(request: readonly NewEvent[], result: StoreResult | undefined): readonly NewEvent[] {
+  if (result === undefined || 'error' in result) return [];
+  return request.filter(({ id }) => !result.accepted.has(id));
+}
+
+function groupToStart(id: string, events: readonly NewEvent[]): GroupToStart {
+  return {
+    id,
+    events: events.length,
+    bytes: events.reduce((sum, { body }) => sum + body.length, 0),
+    workspaces: [...new Set(events.map(({ workspaceId }) => workspaceId))],
+    traceparent: events[0]?.traceparent ?? null,
+  };
+}
 
 function resultOf(known: readonly KnownEvent[]): StoreResult {
   const conflicts = known.filter(({ isSame }) => !isSame).map(({ id }) => id);

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { createStartQueue } from '../../domain/common/start-queue.ts';
 import type { RunToStart, TaskControl } from '../../temporal/task-control.ts';
 import { createStarter, type Starter } from '../starter.ts';
 
@@ -10,8 +11,7 @@ export function createRunStarter(control: Pick<TaskControl, 'start'>, log: Logge
   return createStarter<RunToStart>({
     start: async ([run]) => void (await control.start(run)),
     concurrency: CONCURRENT_STARTS,
-    batch: () => 1,
-    restMs: () => 0,
+    queue: createStartQueue({ batch: 1, restMs: 0 }),
     what: 'runs',
     log,
   });

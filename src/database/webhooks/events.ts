@@ -21,8 +21,11 @@ export type NewEvent = {
   traceparent?: string | null;
 };
 
+/** Events of one request, and the group that they belong to. */
+export type NewRequest = { groupId: string; events: readonly NewEvent[] };
+
 /** Requests that are stored together. No two of their events have the same workspace and id. */
-export type NewGroup = { id: string; now: Date; requests: readonly (readonly NewEvent[])[] };
+export type NewRequests = { now: Date; requests: readonly NewRequest[] };
 
 /** An event whose id existed already. `isSame`: whether it has the same content. */
 export type KnownEvent = { request: number; workspaceId: string; id: string; isSame: boolean };
@@ -31,12 +34,12 @@ export type KnownEvent = { request: number; workspaceId: string; id: string; isS
 const MAX_TRIES = 10;
 
 /**
- * Stores a group of events in one statement, and returns the ids that existed already. A request that contains an
+ * Stores groups of events in one statement, and returns the ids that existed already. A request that contains an
  * existing id with another content stores nothing. An existing id with the same content is skipped. All other events
  * are stored in the given order. A group without stored events has no row.
  */
-export async function insertGroup(database: Database, group: NewGroup): Promise<KnownEvent[]> {
-  const statement = groupStatement(database, group);
+export async function insertGroups(database: Database, given: NewRequests): Promise<KnownEvent[]> {
+  const statement = groupsStatement(database, given);
   for (let tries = 1; ; tries += 1) {
     try {
       const { rows } = await runPrepared(database, statement);
@@ -54,19 +57,20 @@ export async function insertGroup(database: Database, group: NewGroup): Promise<
  * in the order of their ids, so that two processes with the same ids cannot deadlock. Their `seq` follows the given
  * order nevertheless.
  */
-function groupStatement(database: Database, { id: groupId, now, requests }: NewGroup) {
-  const events = requests.flat();
-  const requestOfEach = requests.flatMap((request, index) => request.map(() => index));
+function groupsStatement(database: Database, { now, requests }: NewRequests) {
+  const events = requests.flatMap((request) => request.events);
+  const requestOfEach = requests.flatMap((request, index) => request.events.map(() => index));
+  const groupOfEach = requests.flatMap((request) => request.events.map(() => request.groupId));
   const column = <T>(of: (event: NewEvent) => T): T[] => events.map(of);
   return sql<KnownEvent>`
     with given as materialized (
       select * from unnest(
-        ${requestOfEach}::int[], ${column(({ workspaceId }) => workspaceId)}::uuid[],
+        ${requestOfEach}::int[], ${groupOfEach}::uuid[], ${column(({ workspaceId }) => workspaceId)}::uuid[],
         ${column(({ id }) => id)}::text[], ${column(({ event }) => event)}::text[],
         ${column(({ timestamp }) => timestamp)}::timestamptz[], ${column(({ hash }) => hash)}::text[],
         ${column(({ body }) => body)}::text[], ${column(({ words }) => words)}::text[],
         ${column(({ traceparent }) => traceparent ?? null)}::text[]
-      ) with ordinality as row (request, workspace_id, id, event, "timestamp", hash, body, words, traceparent,
+      ) with ordinality as row (request, group_id, workspace_id, id, event, "timestamp", hash, body, words, traceparent,
         place)
     ), known as materialized (
       select given.request, given.workspace_id, given.id, there.hash = decode(given.hash, 'hex') as same
@@ -84,13 +88,13 @@ function groupStatement(database: Database, { id: groupId, now, requests }: NewG
       ) as numbered
     ), grouped as (
       insert into event_groups (id, created_at, events, bytes)
-      select ${groupId}::uuid, ${now}::timestamptz, count(*), sum(octet_length(body)) from fresh having count(*) > 0
+      select group_id, ${now}::timestamptz, count(*), sum(octet_length(body)) from fresh group by group_id
     ), stored as (
       insert into events
         (seq, workspace_id, id, group_id, event, "timestamp", content_hash, body, words, traceparent,
          received_at)
       overriding system value
-      select seq, workspace_id, id, ${groupId}::uuid, event, "timestamp", decode(hash, 'hex'), body, words,
+      select seq, workspace_id, id, group_id, event, "timestamp", decode(hash, 'hex'), body, words,
         traceparent, ${now}::timestamptz
       from fresh order by workspace_id, id
     )

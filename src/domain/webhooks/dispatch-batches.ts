@@ -13,8 +13,11 @@ const REST = { perEventMs: 12, maxMs: 120 };
 /** The same if so many events of one workspace arrive that this is longer: more than 400 a second. */
 const BURST_REST = { perEventMs: 2.5, maxMs: 300 };
 
-/** Maximum number of events that wait together and are dispatched by the process that accepted them. */
-const OWN_EVENTS = 10;
+/**
+ * Maximum number of waiting events of a workspace without a burst, and of events that the process that accepted them dispatches
+ * together.
+ */
+export const FEW_EVENTS = 10;
 /**
  * Attempts in progress with which a process dispatches nothing more itself. In one workspace, those that one webhook may have at
  * once: so hardly any attempt waits for its turn there while a delivery worker overtakes it. In all workspaces, half of those that
@@ -51,6 +54,23 @@ function countEvents(groups: readonly StoredGroup[]): number {
   return groups.reduce((sum, { events }) => sum + events, 0);
 }
 
+/**
+ * Returns the requests that are stored together in their groups, as indexes. A workspace with several events has a group, so that
+ * its burst waits separately; the others share one, because a group costs about as much as an event.
+ */
+export function groupRequests(
+  requests: readonly (readonly { workspaceId: string }[])[],
+): readonly (readonly number[])[] {
+  const ofEach = Map.groupBy(requests.flat(), ({ workspaceId }) => workspaceId);
+  const several = [...ofEach].filter(([, { length }]) => length > 1);
+  const withSeveral = new Set(several.map(([id]) => id));
+  const groups = Map.groupBy(
+    requests.entries(),
+    ([, events]) => events.find(({ workspaceId }) => withSeveral.has(workspaceId))?.workspaceId,
+  );
+  return Array.from(groups.values(), (entries) => entries.map(([index]) => index));
+}
+
 /** Returns how many of the groups, from the first one, the next workflow dispatches: at least one. */
 export function countNextGroups(groups: readonly StoredGroup[]): number {
   let events = 0;
@@ -66,8 +86,8 @@ export function countNextGroups(groups: readonly StoredGroup[]): number {
 /**
  * Returns how long after the dispatch of `last` that of `waiting` may begin, in milliseconds. The start of a workflow costs
  * Temporal about the same whatever its size. So events that arrive slowly are dispatched one by one. Events that arrive
- * faster than one in 12 ms share a workflow: the more events, the longer the wait until the next dispatch. The burst of a
- * workspace prolongs this wait only for events of the same workspace.
+ * faster than one in 12 ms share a workflow: the more events, the longer the wait until the next dispatch. If all are of one
+ * workspace, it can be longer than for events of several.
  */
 export function restAfterDispatch(
   last: readonly GroupOfWorkspaces[],
@@ -89,7 +109,7 @@ export function placeOfDispatch(
   workspaces: ReadonlySet<string>,
   own: OwnDispatches,
 ): DispatchPlace {
-  if (countEvents(groups) > OWN_EVENTS || own.attempts() >= ALL_OWN_ATTEMPTS) return 'elsewhere';
+  if (countEvents(groups) > FEW_EVENTS || own.attempts() >= ALL_OWN_ATTEMPTS) return 'elsewhere';
   if (workspaces.values().some((id) => own.attempts(id) >= OWN_ATTEMPTS)) return 'elsewhere';
   const isBehind = (id: string) =>
     own.now - (own.elsewhereAt.get(id) ?? Number.NEGATIVE_INFINITY) < ELSEWHERE_MS;
