@@ -37,9 +37,10 @@ describe('a run with a long history', function () {
     const answers = new Set<string | undefined>();
     while (!(await Promise.race([continued, setTimeout(20, false)])))
       answers.add((await world.runs.control.view(id))?.state);
-    answers.delete(undefined);
-    assert.deepEqual([...answers], ['paused']);
     const view = await world.runs.view(id);
+    // Temporal may not have answered in time before, on a slow machine not once.
+    answers.add(view.state).delete(undefined);
+    assert.deepEqual([...answers], ['paused']);
     assert.deepEqual(
       [view.state, view.paused_from, view.paused_by, view.paused_at],
       ['paused', 'initializing', me.by, paused_at?.toISOString()],
