@@ -7,6 +7,7 @@ import { createRelay } from '../activities/deliveries/relay.ts';
 import type { Notifications } from '../database/common/notifications.ts';
 import { createDeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { OutboundFailure } from '../outbound/failure.ts';
+import { rememberingOpened } from '../security/opened-secrets.ts';
 import { SealError, webhookSecretContext, type Sealing } from '../security/sealing.ts';
 import { createDeliveryMetrics } from '../telemetry/event-metrics.ts';
 import { createDeliveryControl } from '../temporal/delivery-control.ts';
@@ -53,7 +54,7 @@ export function openDeliveries(
     limiter: createAttemptLimiter(limitsOf(configuration)),
     sender,
     relay,
-    openSecret: secretOpener(sealing, log),
+    openSecret: rememberingOpened(secretOpener(sealing, log)),
     traces: outgoingTraces(telemetry.tracing),
     onError: (error, what, ids) => log.warn({ err: error, ...ids }, what),
     onDisabled({ webhookId, at }) {

@@ -104,29 +104,6 @@ describe('the attempts of a worker with one place', () => {
     assert.deepEqual(done, ['begin d1', 'send', 'record']);
   });
 
-  it('share the open secrets of a webhook that was read once', async () => {
-    const opened: string[] = [];
-    const openSecret = (sealed: string) => {
-      opened.push(sealed);
-      return `open ${sealed}`;
-    };
-    let endpoint = { ...WEBHOOK, secret: 'new', previous_secret: 'old', previous_secret_until: LATER };
-    const { attempt } = open({
-      openSecret,
-      webhookLoader: {
-        loadForGroups: () => assert.fail(),
-        loadCurrent: async () => ({ endpoint, at: NOW, delivery: null }),
-        forget() {},
-      },
-    });
-    await attempt(DELIVERY, OPTIONS);
-    await attempt(DELIVERY, OPTIONS);
-    assert.deepEqual(opened, ['new', 'old']);
-    endpoint = { ...endpoint, secret: 'newer' };
-    await attempt(DELIVERY, OPTIONS);
-    assert.deepEqual(opened, ['new', 'old', 'newer', 'old']);
-  });
-
   it('make the next one read the webhook again if they fail, and start the retries', async () => {
     const { attempt, done, isFree } = open({ sender: failing });
     await attempt(DELIVERY, OPTIONS);

@@ -131,25 +131,12 @@ async function send(
   return await relay.attempt({ ...request, webhookId: endpoint.id, deliveryId, event });
 }
 
-/**
- * The open secrets of a webhook as it was read, by their sealed text. Attempts that start at nearly the same time share
- * what was read, and it is forgotten after the last of them.
- */
-const openSecrets = new WeakMap<WebhookTarget, Map<string, string>>();
-
-function openOnce({ openSecret }: PostDependencies, endpoint: WebhookTarget, sealed: string): string {
-  const known = openSecrets.get(endpoint) ?? new Map<string, string>();
-  const secret = known.get(sealed) ?? openSecret(sealed, endpoint.id);
-  openSecrets.set(endpoint, known.set(sealed, secret));
-  return secret;
-}
-
-function signingOf(deps: PostDependencies, endpoint: WebhookTarget, now: Date) {
-  const { secret, previous_secret: previous, previous_secret_until: until } = endpoint;
+function signingOf({ openSecret }: PostDependencies, endpoint: WebhookTarget, now: Date) {
+  const { id, secret, previous_secret: previous, previous_secret_until: until } = endpoint;
   const overlaps = previous !== null && until !== null && now < until;
   return {
-    secret: secret === null ? null : openOnce(deps, endpoint, secret),
-    previousSecret: overlaps ? openOnce(deps, endpoint, previous) : null,
+    secret: secret === null ? null : openSecret(secret, id),
+    previousSecret: overlaps ? openSecret(previous, id) : null,
     // A relayed request is stored for a short time and must not contain the secret.
     includeSecretHeader: endpoint.include_secret_header && endpoint.listening_until === null,
     standardWebhooks: endpoint.standard_webhooks,

@@ -45,7 +45,7 @@ export function createWebhookLoader(store: DeliveryStore): WebhookLoader {
 
   function share(lookup: Lookup): void {
     for (const id of lookup.ids) fresh.set(id, lookup);
-    // So that the open secrets of idle webhooks do not stay in memory. A busy process can be late with this.
+    // So that idle webhooks do not stay in memory. A busy process can be late with this.
     setTimeout(() => {
       for (const id of lookup.ids) if (fresh.get(id) === lookup) fresh.delete(id);
     }, FRESH_MS);
