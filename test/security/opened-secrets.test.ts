@@ -27,14 +27,12 @@ describe('opened secrets', () => {
 
   it('are forgotten after a moment, also those that are needed again and again', async () => {
     const { open, opened } = opening(20);
-    await eventually('it is opened again', () => {
-      open('a', 'one');
-      return opened.length === 2;
-    });
-    await eventually('it is opened once more', () => {
-      open('a', 'one');
-      return opened.length === 3;
-    });
+    for (const times of [2, 3]) {
+      await eventually(`it is opened ${times} times`, () => {
+        open('a', 'one');
+        return opened.length === times;
+      });
+    }
   });
 
   it('are opened again if that failed', async () => {

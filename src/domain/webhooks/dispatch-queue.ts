@@ -30,7 +30,7 @@ export function createDispatchQueue<Group extends GroupOfWorkspaces>(): StartQue
     }
     const found = new Set([...events.keys()].filter((id) => (events.get(id) ?? 0) > FEW_EVENTS));
     const { at, groups } = last.burst;
-    return now < at + restAfterDispatch(groups, groups) ? found.union(workspacesOf(groups)) : found;
+    return now < at + restAfterDispatch(groups, []) ? found.union(workspacesOf(groups)) : found;
   }
 
   /** Returns the waiting groups of each lane. Those of one workspace are all in the same one, so that they keep their order. */
@@ -55,11 +55,12 @@ export function createDispatchQueue<Group extends GroupOfWorkspaces>(): StartQue
         groups[lane].length > 0
           ? last[lane].at + restAfterDispatch(last[lane].groups, groups[lane])
           : Number.POSITIVE_INFINITY;
+      const due = { few: dueAt('few'), burst: dueAt('burst') };
       // The lane that has waited longer is next, so neither waits for more than one dispatch of the other.
-      const next = dueAt('few') <= dueAt('burst') ? 'few' : 'burst';
+      const next = due.few <= due.burst ? 'few' : 'burst';
       const [first, ...others] = groups[next].slice(0, countNextGroups(groups[next]));
       if (first === undefined) return null;
-      if (dueAt(next) > now) return dueAt(next);
+      if (due[next] > now) return due[next];
       last[next] = { at: now, groups: [first, ...others] };
       const taken = new Set([first, ...others]);
       waiting = waiting.filter((group) => !taken.has(group));
