@@ -25,7 +25,6 @@ const logger = new DefaultLogger('WARN');
 const anyKeys = parseKeyRing(`any:${randomBytes(32).toString('base64')}`);
 for (const converter of [{}, dataConverterOf(anyKeys)]) {
   for (const traced of [false, true]) {
-    await workflowBundle(logger, converter, traced);
-    await agentsBundle(logger, converter, traced);
+    await Promise.all([workflowBundle(logger, converter, traced), agentsBundle(logger, converter, traced)]);
   }
 }

@@ -13,10 +13,11 @@ import { STARTS, stepsOf, type Step } from '../docs/steps.ts';
 import { sizeOfFolder, usageOf } from './usage.ts';
 
 /*
- * `npm run walk [-- REPOSITORY] [--json]`: does what a new user does first. Clones a repository (default: the HEAD of this
- * checkout) into an empty folder, with empty caches. Starts it, watches the tour, and follows the README up to the first callback
- * with a valid signature. Prints how long each step took, what it has installed, what the idle service uses, and how long a second
- * start takes. The reference is a bare `npm ci` of the same packages. `--json` prints the figures, and the steps to standard error.
+ * `npm run walk [-- REPOSITORY] [--json] [--quick]`: does what a new user does first. Clones a repository (default: the HEAD of
+ * this checkout) into an empty folder, with empty caches. Starts it, watches the tour, and follows the README up to the first
+ * callback with a valid signature. Prints how long each step took, what it has installed, what the idle service uses, and how
+ * long a second start takes. The reference is a bare `npm ci` of the same packages. `--json` prints the figures, and the steps to
+ * standard error. `--quick` leaves out the bare `npm ci` and the measurement of the idle service.
  *
  * On ext4, creating files takes up to three times the CPU for five minutes after many were deleted, which a walk does at its end:
  * leave that time between two walks.
@@ -36,7 +37,7 @@ const DOWNLOADING = ['dependencies', 'Temporal'];
 const MANIFESTS = ['package.json', 'package-lock.json', '.npmrc', 'web/package.json', 'dev/package.json'];
 const NODE_MANIFEST = 'dev/node/package.json';
 
-/** Seconds, megabytes, files, and percents of one core. Null where it could not be measured. */
+/** Seconds, megabytes, files, and percents of one core. Null where it could not be measured, or `--quick` leaves it out. */
 type Figures = {
   banner_s: number;
   /** The time of the steps before the banner that download something: the registries decide it. */
@@ -46,7 +47,7 @@ type Figures = {
   /** Until the first callback of the README was verified, with the 30 seconds of the run before it. */
   callback_s: number;
   second_start_s: number;
-  npm_ci_s: number;
+  npm_ci_s: number | null;
   packages_mb: number;
   packages_files: number;
   idle_mb: number | null;
@@ -54,7 +55,7 @@ type Figures = {
 };
 
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false } },
+  options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
 const folder = mkdtempSync(join(tmpdir(), 'baton-walk-'));
@@ -94,6 +95,7 @@ async function walk(repository: string): Promise<Figures> {
     },
     async atEnd() {
       callback = secondsSince();
+      if (values.quick) return;
       await wait(SETTLE_MS);
       const launcher = Number(readFileSync(join(clone, '.local', 'launcher.pid'), 'utf8'));
       const usage = await usageOf(launcher, IDLE_MS);
@@ -109,7 +111,7 @@ async function walk(repository: string): Promise<Figures> {
     tour_s: tour,
     callback_s: callback,
     second_start_s: second,
-    npm_ci_s: await bareInstallation(clone),
+    npm_ci_s: values.quick ? null : await bareInstallation(clone),
     packages_mb: megabytes(bytes),
     packages_files: files,
     idle_mb: idle.mb,
@@ -216,10 +218,15 @@ function show(line: string): void {
 
 function formatFigures(figures: Figures): string {
   const { banner_s, downloads_s, tour_s, callback_s, second_start_s, npm_ci_s } = figures;
-  const timeRow = (title: string, seconds: number) =>
-    `  ${title.padEnd(48)} ${seconds.toFixed(1).padStart(7)} s  ${(seconds / npm_ci_s).toFixed(2)} × npm ci`;
-  const rowOf = (title: string, value: number | null, unit: string) =>
-    `  ${title.padEnd(48)} ${(value === null ? '–' : String(Math.round(value))).padStart(7)} ${unit}`;
+  const rowOf = (title: string, value: string | undefined, unit: string) =>
+    `  ${title.padEnd(48)} ${(value ?? '–').padStart(7)} ${unit}`;
+  const timeRow = (title: string, seconds: number | null) => {
+    const share =
+      seconds === null || npm_ci_s === null ? '' : `  ${(seconds / npm_ci_s).toFixed(2)} × npm ci`;
+    return rowOf(title, seconds?.toFixed(1), `s${share}`);
+  };
+  const sizeRow = (title: string, value: number | null, unit: string) =>
+    rowOf(title, value?.toFixed(0), unit);
   return [
     '',
     timeRow('from clone to the banner', banner_s),
@@ -228,10 +235,10 @@ function formatFigures(figures: Figures): string {
     timeRow("from clone to the README's callback verified", callback_s),
     timeRow('second start', second_start_s),
     timeRow('npm ci of the same packages alone', npm_ci_s),
-    rowOf('packages', figures.packages_mb, 'MB'),
-    rowOf('packages', figures.packages_files, 'files'),
-    rowOf('memory of everything, idle', figures.idle_mb, 'MB'),
-    rowOf('CPU of everything, idle', figures.idle_core_percent, '% of a core'),
+    sizeRow('packages', figures.packages_mb, 'MB'),
+    sizeRow('packages', figures.packages_files, 'files'),
+    sizeRow('memory of everything, idle', figures.idle_mb, 'MB'),
+    sizeRow('CPU of everything, idle', figures.idle_core_percent, '% of a core'),
   ].join('\n');
 }
 

@@ -105,7 +105,8 @@ async function copyFromStage(words: string, folder: string, stage: string): Prom
   const [source = '', target = ''] = words.split(/\s+/);
   const to = resolve(folder, target);
   mkdirSync(to, { recursive: true });
-  await promisify(execFile)('cp', ['-a', `${source.replace(PLACE, stage)}/.`, to]);
+  // Links instead of copies: nothing changes a stage that is built.
+  await promisify(execFile)('cp', ['-al', `${source.replace(PLACE, stage)}/.`, to]);
 }
 
 async function run(command: string, folder: string, path: string): Promise<void> {
