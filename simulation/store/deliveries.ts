@@ -76,7 +76,8 @@ export function createDeliverySteps(tables: Tables): DeliverySteps {
       );
     },
 
-    readDeliveriesToSend: (ids) => withEvents(tables, existing(ids)),
+    readDeliveriesToSend: (ids, before = null) =>
+      withEvents(tables, existing(ids)).filter(({ created_at: at }) => before === null || at < before),
 
     listBacklog(webhookId, limit) {
       const waiting = deliveriesWhere(

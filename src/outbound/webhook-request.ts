@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { MASKED } from '../domain/webhooks/delivery.ts';
 import { signature } from './sign.ts';
 
-/** How a webhook signs. Secrets are in clear text and must not outlive the attempt. */
+/** How a webhook signs. Secrets are in clear text, and stay in memory for a second or as long as the attempt. */
 export type Signing = {
   secret: string | null;
   /** The previous secret during an overlap, otherwise null. */

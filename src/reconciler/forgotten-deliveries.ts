@@ -11,7 +11,7 @@ import type { DeliveryControl } from '../temporal/delivery-control.ts';
 import type { NotifyInput } from '../temporal/delivery-messages.ts';
 import type { RunInspector } from './run-inspector.ts';
 import type { ReconcilerAction } from './reconcile.ts';
-import { forEachRow } from './rows.ts';
+import { CONCURRENT_STARTS, forEachRow } from './rows.ts';
 
 /**
  * Dependencies of the functions that continue work of webhooks, if a process died between the database and Temporal.
@@ -143,6 +143,7 @@ export async function startUnstartedRetries({
       onAction?.('retry_started');
       log.warn({ delivery_id: id }, 'started the retries of a delivery after its worker was interrupted');
     },
+    CONCURRENT_STARTS,
   );
 }
 

@@ -31,7 +31,7 @@ import { isTerminal, isReportedByCallback } from '../domain/tasks/task-states.ts
 import { runToStart, type TaskControl } from '../temporal/task-control.ts';
 import type { RunChange } from '../domain/tasks/run-change.ts';
 import type { RunInspector, EngineState } from './run-inspector.ts';
-import { forEachRow } from './rows.ts';
+import { CONCURRENT_STARTS, forEachRow } from './rows.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -78,8 +78,6 @@ const REMOVAL_BATCH = 100;
 const REMOVAL_MS = 10_000;
 /** Ids of open runs that one statement reads. */
 const SWEEP_BATCH = 5_000;
-/** Runs that are started or compared with Temporal at once. */
-const CONCURRENT_STARTS = 16;
 /** Number of queries to a closed workflow for its end. Each takes a second at most. */
 const OWN_END_QUERIES = 5;
 /** Tries to change a run that changes itself at the same time. The next turn tries again. */

@@ -78,23 +78,25 @@ const PARTS: readonly Part[] = [
 ];
 
 /**
- * The slow parts, which run every {@link SWEEP_EVERY_MS}, concurrently with the turns. The last one may take minutes: it
- * holds the deliveries of webhooks with a large backlog, with rests.
+ * The slow parts, which run every {@link SWEEP_EVERY_MS}, concurrently with the turns. The last one runs apart from the others,
+ * because it may take minutes: it holds or cancels the deliveries of webhooks with a large backlog, with rests.
  */
-const SWEEP_PARTS: readonly Part[] = [
-  sweep,
-  startUnsentCallbacks,
-  startUnstartedCallbackRetries,
-  regroupStuckEvents,
-  restartBacklogs,
-  restartEndedRetries,
-  startForgottenManualRetries,
-  startOverdueRetries,
-  cancelTestsOfDeadProcesses,
-  startUnsentNotices,
-  removeExpired,
-  deleteOldRequests,
-  holdOrCancelLeftovers,
+const SWEEPS: readonly (readonly Part[])[] = [
+  [
+    sweep,
+    startUnsentCallbacks,
+    startUnstartedCallbackRetries,
+    regroupStuckEvents,
+    restartBacklogs,
+    restartEndedRetries,
+    startForgottenManualRetries,
+    startOverdueRetries,
+    cancelTestsOfDeadProcesses,
+    startUnsentNotices,
+    removeExpired,
+    deleteOldRequests,
+  ],
+  [holdOrCancelLeftovers],
 ];
 
 /** A running reconciler. `stop` waits for the part in progress, but at most {@link STOP_MS}. */
@@ -114,14 +116,18 @@ export function startReconciler(given: ReconcilerDependencies): Reconciler {
   const { log, databaseUrl, stopMs = STOP_MS, sweepEveryMs = SWEEP_EVERY_MS } = dependencies;
   const stopping = new AbortController();
   let lock: PostgresClient | null = null;
-  let sweptAt = Number.NEGATIVE_INFINITY;
-  let sweeping: Promise<void> | null = null;
+  const sweeps = SWEEPS.map((parts) => ({
+    parts,
+    endedAt: Number.NEGATIVE_INFINITY,
+    running: null as Promise<void> | null,
+  }));
   let hasSweepFailed = false;
 
   async function turn(): Promise<void> {
     lock ??= await takeLock();
     if (lock === null) return;
-    if (performance.now() - sweptAt >= sweepEveryMs) sweeping ??= sweepApart();
+    for (const swept of sweeps)
+      if (performance.now() - swept.endedAt >= sweepEveryMs) swept.running ??= run(swept);
     // If the database cannot be read, the parts report it.
     const isAnyOpen = await hasOpenRuns(dependencies.database).catch(() => true);
     const parts = isAnyOpen ? [...OPEN_RUN_PARTS, ...PARTS] : PARTS;
@@ -131,11 +137,11 @@ export function startReconciler(given: ReconcilerDependencies): Reconciler {
     hasSweepFailed = false;
   }
 
-  /** Does the slow parts. The next turns do not wait for them. */
-  async function sweepApart(): Promise<void> {
-    if ((await doParts(SWEEP_PARTS, dependencies)) === 'failed') hasSweepFailed = true;
-    sweptAt = performance.now();
-    sweeping = null;
+  /** Does slow parts. The next turns and the other sweeps do not wait for them. */
+  async function run(swept: (typeof sweeps)[number]): Promise<void> {
+    if ((await doParts(swept.parts, dependencies)) === 'failed') hasSweepFailed = true;
+    swept.endedAt = performance.now();
+    swept.running = null;
   }
 
   /** Does the parts one after another. */
@@ -186,7 +192,7 @@ export function startReconciler(given: ReconcilerDependencies): Reconciler {
       });
       await pause(EVERY_MS, stopping.signal);
     }
-    await sweeping;
+    await Promise.all(sweeps.map(({ running }) => running));
     await lock?.end();
   }
 

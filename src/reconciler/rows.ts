@@ -8,6 +8,9 @@ export class RowsFailed extends Error {
 /** Limit of the time of all failed rows, in milliseconds. A call without a response lasts 5 to 10 s. */
 const MAX_FAILING_MS = 15_000;
 
+/** Rows for which a part starts or signals workflows at once. */
+export const CONCURRENT_STARTS = 16;
+
 /**
  * Does `work` for each row, `concurrency` of them at once. A row that fails does not stop the others, unless failures
  * have taken 15 s in total: then Temporal or the database is probably unavailable, and the next turn continues.

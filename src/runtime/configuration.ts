@@ -54,7 +54,7 @@ export type Configuration = {
   keptDays: { payloads: number; deliveries: number; skipped: number; notifications: number };
   /** Maximum number of webhooks of a workspace. */
   webhooksPerWorkspace: number;
-  /** Maximum number of concurrent delivery attempts in each delivery worker. */
+  /** Maximum number of concurrent delivery attempts in each process that sends webhooks. */
   attemptsAtOnce: { perWebhook: number; overall: number };
   /** Maximum number of accepted tasks and events that may wait while Temporal is unavailable. */
   mostWaiting: { tasks: number; events: number };

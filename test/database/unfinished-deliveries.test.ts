@@ -378,7 +378,27 @@ describe('a delivery that is read for an attempt', () => {
     );
     assert.deepEqual(await listBacklog(fresh.database, webhook, 10), found);
     assert.deepEqual(await listBacklog(fresh.database, webhook, 1), found.slice(0, 1));
+    const before = (time: Date) => readDeliveriesToSend(fresh.database, [late, early], time);
+    assert.deepEqual(await before(at(4)), []);
+    assert.deepEqual(await before(new Date(at(4).getTime() + 1)), found.slice(0, 1));
     assert.deepEqual((await readProgress(fresh.database, [early])).get(early), { id: early, ...progress });
+  });
+
+  it('comes from a backlog with at most 4 MiB of payloads, or with a larger one alone', async () => {
+    const webhook = await rows.webhook();
+    const sizes = [5_000_000, null, 2_000_000, 2_194_303, 1, 1, 1];
+    for (const [index, size] of sizes.entries()) {
+      const seq = await rows.event({ body: size === null ? null : 'x'.repeat(size) });
+      await rows.delivery(webhook, { id: idAt(NOW, index), event_seq: seq, in_backlog: true });
+    }
+    const read: (number | undefined)[][] = [];
+    for (;;) {
+      const found = await listBacklog(fresh.database, webhook, 10);
+      if (found.length === 0) break;
+      read.push(found.map(({ body }) => body?.length));
+      await markUnsent(fresh.database, found, 'cancelled', 'read', NOW);
+    }
+    assert.deepEqual(read, [[5_000_000], [undefined, 2_000_000, 2_194_303, 1], [1, 1]]);
   });
 });
 

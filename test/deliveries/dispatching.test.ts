@@ -66,7 +66,9 @@ describe('the dispatch of a group', () => {
     new MockActivityEnvironment().run(activity, input);
   const claimed = { claimGroups: async () => ({ events: [EVENT], isRepeat: false }) };
 
-  it('sends nothing if the group was claimed long ago: another worker may have sent it', async () => {
+  it('sends and stores nothing if the group was claimed long ago: another worker may have sent it', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const stored: unknown[] = [];
     const { dispatchGroup, made } = open(
       {
         async claimGroups() {
@@ -74,13 +76,20 @@ describe('the dispatch of a group', () => {
           mock.method(performance, 'now', () => begun + 5_001);
           return { events: [EVENT], isRepeat: false };
         },
-        storeDeliveries: async () => new Set(),
+        async storeDeliveries(planned) {
+          stored.push(...planned);
+          return new Set();
+        },
       },
       async () => RECORDED,
     );
     const dispatching = run(dispatchGroup, GROUP).finally(() => mock.restoreAll());
     await assert.rejects(dispatching, /claimed more than 5 s ago/);
-    assert.deepEqual(made, []);
+    // A row without an attempt would be pending for ever.
+    mock.timers.tick(60_000);
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    assert.deepEqual([made, stored], [[], []]);
   });
 
   it('stores the rows of attempts in flight before the long activity looks for them', async () => {
@@ -156,10 +165,10 @@ describe('the dispatch of a group', () => {
     const { finishGroup, made } = open(
       {
         findWaitingOfGroups: async () => new Set(isLeft ? ['d1'] : []),
-        async readDeliveriesToSend(ids) {
+        async readDeliveriesToSend(ids, before) {
           reads += 1;
           await new Promise(setImmediate);
-          return ids.map(() => waitingOf(ageMs));
+          return ids.map(() => waitingOf(ageMs)).filter(({ created_at: at }) => before && at < before);
         },
         markGroupsDone: async () => {},
       },
@@ -253,16 +262,15 @@ describe('the dispatch of a group', () => {
     it('ends the groups once no delivery waits, or none of those that a previous version names', async () => {
       for (const ids of [undefined, ['d1']]) {
         const calls: unknown[] = [];
+        const found = [['d2'], ['d2'], []];
+        const find = async (...given: unknown[]) => {
+          calls.push(['find', ...given]);
+          return new Set(found.shift());
+        };
         const { finishGroup } = open(
           {
-            async findWaiting(given) {
-              calls.push(['find', given]);
-              return new Set(['d2']);
-            },
-            async findWaitingOfGroups(groupIds, workflowId) {
-              calls.push(['find', groupIds, workflowId]);
-              return new Set(['d2']);
-            },
+            findWaiting: find,
+            findWaitingOfGroups: find,
             async readDeliveriesToSend(given) {
               calls.push(['read', given]);
               return [];
@@ -272,8 +280,8 @@ describe('the dispatch of a group', () => {
           () => assert.fail(),
         );
         await run(finishGroup, { groupId: 'g1', groupIds: ['g1', 'g2'], ...(ids ? { ids } : {}) });
-        const find = ids ? ['find', ids] : ['find', ['g1', 'g2'], 'test'];
-        assert.deepEqual(calls, [find, find, ['read', ['d2']], ['done', ['g1', 'g2'], 'test']]);
+        const asked = ids ? ['find', ids] : ['find', ['g1', 'g2'], 'test'];
+        assert.deepEqual(calls, [asked, asked, ['read', ['d2']], asked, ['done', ['g1', 'g2'], 'test']]);
       }
     });
   });

@@ -261,6 +261,51 @@ describe('the reconciler', () => {
     }
   });
 
+  it('repeats its slow parts while the deliveries of a webhook are still being cancelled', async () => {
+    const webhookId = await world.webhook({ url: receiver.url });
+    await query(
+      `insert into deliveries (id, workspace_id, webhook_id, event_seq, event_id, event, status, created_at, updated_at)
+       select ?, workspace_id, id, 1, 'e1', 'issue.created', 'pending', now(), now() from webhooks where id = ?`,
+      [randomUUIDv7(), webhookId],
+    );
+    await query('update webhooks set deleted_at = now() where id = ?', [webhookId]);
+    let sweeps = 0;
+    const engine = {
+      ...engineOf(),
+      async openRuns() {
+        sweeps += 1;
+        return [];
+      },
+    };
+    const waitsSince = async () => {
+      const rows = await query<{ begun: string }>(
+        `select query_start::text as begun from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and query like '%the webhook was deleted%'`,
+      );
+      return rows[0]?.begun;
+    };
+    const em = world.database.em.fork();
+    await em.begin();
+    await em.execute('select from webhooks where id = ? for update', [webhookId]);
+    const reconciler = start({ engine, sweepEveryMs: 0 });
+    try {
+      await eventually('the other parts are repeated while one waits', async () => {
+        const begun = await waitsSince();
+        if (begun === undefined) return false;
+        const before = sweeps;
+        await eventually('another sweep', () => sweeps > before);
+        return (await waitsSince()) === begun;
+      });
+      await em.commit();
+      const cancelled = () =>
+        query(`select from deliveries where webhook_id = ? and status = 'cancelled'`, [webhookId]);
+      await eventually('it is cancelled', async () => (await cancelled()).length === 1);
+    } finally {
+      if (em.isInTransaction()) await em.rollback();
+      await reconciler.stop();
+    }
+  });
+
   it('stops although Temporal never responds', async () => {
     await quietRun(world.database, world.installation);
     const asked = Promise.withResolvers<void>();

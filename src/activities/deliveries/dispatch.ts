@@ -64,14 +64,14 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       // Read before the rows, so that an attempt that ends during the write does not count as waiting.
       const attempts = firstAttempts.among(planned.map(({ id }) => id));
       const pending = planned.filter(({ status }) => status === 'pending');
-      // A repeat needs rows to find out which deliveries were recorded.
-      const rows = isRepeat ? null : createNewDeliveries(store, pending, claimedAt);
       const waiting = await store.storeDeliveries(isRepeat ? planned : planned.filter(isUnsent), claimedAt);
       const toSend = isRepeat ? waiting : new Set(pending.map(({ id }) => id));
       // If this execution has timed out, or its process was frozen, a repeat sends what is not recorded yet.
       Context.current().cancellationSignal.throwIfAborted();
       if (!isRepeat && performance.now() - begun > LATE_MS)
         throw new Error(`the groups were claimed more than ${LATE_MS / 1_000} s ago`);
+      // A repeat needs rows to find out which deliveries were recorded, and has stored them.
+      const rows = isRepeat ? null : createNewDeliveries(store, pending, claimedAt);
       const posts = postsOf(planned, events, toSend).filter(({ id }) => !attempts.has(id));
       for (const [id, sending] of firstAttempts.start(posts, now, rows)) attempts.set(id, sending);
       const errors: unknown[] = [];
@@ -108,14 +108,12 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       await Promise.race([Promise.all(firstAttempts.among([...(await find())]).values()), cancelled]);
       for (;;) {
         const waiting = await find();
-        const deliveries = await store.readDeliveriesToSend([...waiting]);
-        if (deliveries.length === 0) break;
-        const over = deliveries.filter(
-          ({ created_at: at }) => now().getTime() - at.getTime() > FIRST_ATTEMPT_EXPIRY_MS,
-        );
+        if (waiting.size === 0) break;
+        const before = new Date(now().getTime() - FIRST_ATTEMPT_EXPIRY_MS);
+        const over = await store.readDeliveriesToSend([...waiting], before);
         const posts = await selectSendable(store, over, now());
         await allEnded(firstAttempts.start(posts, now).values());
-        if (over.length < deliveries.length) await after(POLL_MS);
+        if (over.length < waiting.size) await after(POLL_MS);
         Context.current().cancellationSignal.throwIfAborted();
       }
       await store.markGroupsDone(groupsOf(input), ownWorkflowId(), now());

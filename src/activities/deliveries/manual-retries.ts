@@ -15,8 +15,9 @@ type RetryRound = { isMore: boolean; isCrowded: boolean };
 /** A retry that is to be made. `delivery` is as it was read with the retry. `position` is in the order of requests. */
 type Waiting = { token: string; attempts: number; delivery: DeliveryToSend; position: number };
 
-/** Retries read at once, and time in which a call starts new attempts, in milliseconds. */
-const BATCH = 100;
+/** Retries read at once, with their payloads: as many as may be in progress. */
+const BATCH = CONCURRENT_ATTEMPTS;
+/** Time in which a call starts new attempts, in milliseconds. */
 const ROUND_MS = 180_000;
 /** How often a call looks for new retries, and for places for those that got none, in milliseconds. */
 const POLL_MS = 1_000;

@@ -132,12 +132,17 @@ function either(conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown>
  */
 const LATEST_MS = 48 * 3_600_000;
 
+/** Returns the condition that a delivery `d` was created at a time or later. Its ids save reading all older deliveries. */
+export function createdSince(time: Date): RawBuilder<unknown> {
+  const lowest = lowestIdSince(time, LATEST_MS);
+  return sql`d.created_at >= ${time.toISOString()}::timestamptz and d.id >= ${lowest}::uuid`;
+}
+
 function spanConditions({ createdAfter, createdBefore, cursor }: DeliveryFilter): RawBuilder<unknown>[] {
   const all = [];
   if (cursor) all.push(sql`d.id < ${cursor}::uuid`);
   if (createdAfter) {
-    const lowest = lowestIdSince(createdAfter, LATEST_MS);
-    all.push(sql`d.created_at >= ${createdAfter.toISOString()}::timestamptz and d.id >= ${lowest}::uuid`);
+    all.push(createdSince(createdAfter));
   }
   if (createdBefore) {
     all.push(

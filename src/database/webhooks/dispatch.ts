@@ -245,26 +245,36 @@ const WITH_EVENT = sql.raw(`
     d.failures, d.in_backlog, d.attempts_count, d.next_attempt_at, d.created_at, d.updated_at
   from deliveries d join events e on e.seq = d.event_seq`);
 
-/** Returns these deliveries, in the order of their events. */
+/** Returns these deliveries, or those of them that were stored before a time, in the order of their events. */
 export async function readDeliveriesToSend(
   database: Database,
   ids: readonly string[],
+  before: Date | null = null,
 ): Promise<DeliveryToSend[]> {
-  const statement = sql<RawDelivery>`${WITH_EVENT} where d.id = any(${ids}::uuid[])
+  const isOld = before === null ? sql`` : sql`and d.created_at < ${before}::timestamptz`;
+  const statement = sql<RawDelivery>`${WITH_EVENT} where d.id = any(${ids}::uuid[]) ${isOld}
     order by d.event_seq`.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return rows.map(deliveryOf);
 }
 
-/** Returns the next deliveries of a webhook's backlog, oldest first. */
+/** Bytes of payloads after which a read of a backlog ends; at least one payload is read. */
+const BACKLOG_BYTES = 4 * 1_048_576;
+
+/** Returns the next deliveries of a webhook's backlog, oldest first: up to `limit`, or 4 MiB of payloads. */
 export async function listBacklog(
   database: Database,
   webhookId: string,
   limit: number,
 ): Promise<DeliveryToSend[]> {
   const statement = sql<RawDelivery>`
-    ${WITH_EVENT} where d.webhook_id = ${webhookId}::uuid and d.in_backlog and d.status = 'pending'
-    order by d.event_seq limit ${limit}
+    with next as (
+      select d.id, d.event_seq, coalesce(octet_length(e.body), 0) as size from deliveries d join events e on e.seq = d.event_seq
+      where d.webhook_id = ${webhookId}::uuid and d.in_backlog and d.status = 'pending'
+      order by d.event_seq limit ${limit}
+    ), counted as (select id, sum(size) over (order by event_seq) - size as bytes_before from next)
+    ${WITH_EVENT} where d.id = any(array(select id from counted where bytes_before < ${BACKLOG_BYTES}))
+    order by d.event_seq
   `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
   return rows.map(deliveryOf);

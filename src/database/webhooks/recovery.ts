@@ -6,6 +6,7 @@ import { NIL } from '../common/ids.ts';
 import { retryOnDeadlock } from '../common/outage.ts';
 import { recordAudit } from '../people/audit.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
+import { createdSince } from './deliveries.ts';
 import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
 import { withLockedWebhook, type WebhookRow } from './webhooks.ts';
 
@@ -41,7 +42,7 @@ export async function countSkippedDeliveries(
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from deliveries d join events e on e.seq = d.event_seq
     where d.webhook_id = ${webhookId}::uuid and d.status = 'skipped' and d.event = any(${[...events]}::text[])
-      and d.created_at >= ${since.toISOString()}::timestamptz and e.body is not null and not d.test
+      and ${createdSince(since)} and e.body is not null and not d.test
   `.execute(queryBuilderOf(database));
   return rows[0]?.count ?? 0;
 }
@@ -59,7 +60,7 @@ export async function* readSkippedDeliveries(
         from deliveries d join events e on e.seq = d.event_seq
         where d.webhook_id = ${webhookId}::uuid and d.status = 'skipped' and d.id > ${after}::uuid
           and d.event = any(${[...events]}::text[])
-          and d.created_at >= ${since.toISOString()}::timestamptz and e.body is not null and not d.test
+          and ${createdSince(since)} and e.body is not null and not d.test
         order by d.id limit ${READ_ROWS}
       ), counted as (
         select id, event, event_seq, size, sum(size) over (order by id) as total from next
@@ -103,7 +104,7 @@ export async function recoverDeliveries(
   if (!isAllowed) return null;
   for (const status of statuses) {
     const which = (after: string) =>
-      sql`d.status = ${status} and d.created_at >= ${since.toISOString()}::timestamptz and d.id > ${after}::uuid`;
+      sql`d.status = ${status} and ${createdSince(since)} and d.id > ${after}::uuid`;
     await changeInBatches(
       (after) => restartSchedules(database, recovery, which(after)),
       REST.whileRequestWaits,
@@ -125,7 +126,7 @@ export async function countRecoverable(
     select count(*)::integer as count from deliveries d join events e on e.seq = d.event_seq
     where e.body is not null and d.webhook_id = ${webhookId}::uuid and not d.test
       and d.status <> 'succeeded' and d.status = any(${[...statuses]}::text[])
-      and d.created_at >= ${since.toISOString()}::timestamptz
+      and ${createdSince(since)}
   `.execute(queryBuilderOf(database));
   return rows[0]?.count ?? 0;
 }

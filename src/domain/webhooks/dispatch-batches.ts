@@ -20,8 +20,8 @@ const BURST_REST = { perEventMs: 2.5, maxMs: 300 };
 export const FEW_EVENTS = 10;
 /**
  * Attempts in progress with which a process dispatches nothing more itself. In one workspace, those that one webhook may have at
- * once: so hardly any attempt waits for its turn there while a delivery worker overtakes it. In all workspaces, half of those that
- * the process may have.
+ * once: so hardly any attempt waits for its turn there while a delivery worker overtakes it. In all workspaces, so many that the
+ * process still answers requests quickly.
  */
 const OWN_ATTEMPTS = 10;
 const ALL_OWN_ATTEMPTS = 50;
@@ -102,7 +102,8 @@ export function restAfterDispatch(
 
 /**
  * Returns who dispatches these groups, which belong to these workspaces. The process that accepted them is quicker than a task queue.
- * It does so if events arrive slowly, have few deliveries, and cannot overtake earlier ones that a delivery worker has.
+ * It does so if events arrive slowly, few of its attempts are in progress, and the events cannot overtake earlier ones that a
+ * delivery worker has.
  */
 export function placeOfDispatch(
   groups: readonly StoredGroup[],
