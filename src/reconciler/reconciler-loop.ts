@@ -192,7 +192,7 @@ export function startReconciler(given: ReconcilerDependencies): Reconciler {
       });
       await pause(EVERY_MS, stopping.signal);
     }
-    await Promise.all(sweeps.map(({ running }) => running));
+    for (const { running } of sweeps) await running;
     await lock?.end();
   }
 

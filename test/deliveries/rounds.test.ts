@@ -268,8 +268,8 @@ describe('a round of manual retries', () => {
     assert.deepEqual(made, [['d2', 'manual', 't6', false, true, false]]);
     assert.deepEqual(ended.toSorted(), ['t4', 't5', 't6']);
     assert.deepEqual(reads.slice(0, 2), [
-      ['w1', 0, 100],
-      ['w1', 6, 100],
+      ['w1', 0, 10],
+      ['w1', 6, 10],
     ]);
     assert.deepEqual(round, { isMore: false, isCrowded: false });
   });
