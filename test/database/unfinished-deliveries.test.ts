@@ -619,6 +619,8 @@ describe('a statement that changes unfinished work of webhooks', () => {
       await rows.delivery(webhook, { ...waiting, test: true }),
       await rows.delivery(webhook, { ...waiting, event_seq: erased }),
       await rows.delivery(await rows.webhook(), waiting),
+      // An id older than 48 hours is of a delivery that was created before: those are not read.
+      await rows.delivery(webhook, { ...waiting, id: idAt(new Date(at(10).getTime() - 48 * 3_600_000 - 1)) }),
     ];
     const before = await Promise.all(others.map(deliveryRow));
     const { workspace_id: workspaceId } = fresh.installation;
