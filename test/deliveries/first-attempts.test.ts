@@ -149,8 +149,11 @@ describe('a first attempt', function () {
 
   it('starts in the order of the events', async () => {
     const webhookId = await world.webhook({ url: receiver.url });
+    // Their connections are used again: ten TLS handshakes can take more than the second after which others move to the backlog.
+    const first = await world.publish(Array.from({ length: CONCURRENT_ATTEMPTS }, () => ({})));
+    await settled(webhookId, first.length);
     const bodies = await world.publish(Array.from({ length: 100 }, () => ({})));
-    await settled(webhookId, 100);
+    await settled(webhookId, first.length + bodies.length);
     const rows = await world.deliveries(webhookId);
     assert.deepEqual(
       rows.map(({ id }) => id),
@@ -158,7 +161,8 @@ describe('a first attempt', function () {
       'the log, sorted by id, has the order of the events',
     );
     // Ten attempts run at once. Of those before a request, only the nine others can arrive after it.
-    const places = receiver.requests.map(({ body }) => bodies.indexOf(body.toString()));
+    const requests = receiver.requests.slice(first.length);
+    const places = requests.map(({ body }) => bodies.indexOf(body.toString()));
     const early = places.filter((place, index) => place - index >= CONCURRENT_ATTEMPTS);
     assert.deepEqual(early, [], places.join(' '));
   });
