@@ -4,6 +4,9 @@ import { NIL } from './ids.ts';
 /** Rows that one transaction of a large change changes. */
 export const BATCH_ROWS = 200;
 
+/** Bytes of payloads that one statement reads; a larger payload is read alone. */
+export const PAYLOAD_BYTES = 4 * 1_048_576;
+
 /**
  * How long a large change rests after each part, in durations of this part. With a request that waits for the change, it
  * takes at most half of what the database can write, in the background a quarter. The rest is for the statements of others.

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
+import { PAYLOAD_BYTES } from '../common/batches.ts';
 import { readTime } from '../common/times.ts';
 import { runPrepared } from '../common/prepared.ts';
 import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
@@ -258,10 +259,7 @@ export async function readDeliveriesToSend(
   return rows.map(deliveryOf);
 }
 
-/** Bytes of payloads after which a read of a backlog ends; at least one payload is read. */
-const BACKLOG_BYTES = 4 * 1_048_576;
-
-/** Returns the next deliveries of a webhook's backlog, oldest first: up to `limit`, or 4 MiB of payloads. */
+/** Returns the next deliveries of a webhook's backlog, oldest first: up to `limit`, with up to {@link PAYLOAD_BYTES}. */
 export async function listBacklog(
   database: Database,
   webhookId: string,
@@ -272,8 +270,8 @@ export async function listBacklog(
       select d.id, d.event_seq, coalesce(octet_length(e.body), 0) as size from deliveries d join events e on e.seq = d.event_seq
       where d.webhook_id = ${webhookId}::uuid and d.in_backlog and d.status = 'pending'
       order by d.event_seq limit ${limit}
-    ), counted as (select id, sum(size) over (order by event_seq) - size as bytes_before from next)
-    ${WITH_EVENT} where d.id = any(array(select id from counted where bytes_before < ${BACKLOG_BYTES}))
+    ), counted as (select id, size, sum(size) over (order by event_seq) as total from next)
+    ${WITH_EVENT} where d.id = any(array(select id from counted where total <= ${PAYLOAD_BYTES} or total = size))
     order by d.event_seq
   `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
