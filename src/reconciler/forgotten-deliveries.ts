@@ -196,8 +196,8 @@ export async function startOverdueRetries({
 }
 
 /**
- * Holds or cancels deliveries that still wait for a disabled or deleted webhook, because a process died or the listener of
- * the webhook left.
+ * Holds or cancels deliveries that still wait for a disabled or deleted webhook: there were very many when it was deleted,
+ * a process died, or the listener of the webhook left.
  */
 export async function holdOrCancelLeftovers({ store }: Pick<DeliveryDependencies, 'store'>): Promise<void> {
   const webhooks = await store.listWebhooksWithWaiting(BATCH);

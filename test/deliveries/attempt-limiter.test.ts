@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { getEventListeners } from 'node:events';
+import { getEventListeners, once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { limitsOf } from '../../src/runtime/delivery-activities.ts';
 import { createAttemptLimiter } from '../../src/activities/deliveries/attempt-limiter.ts';
 
@@ -51,5 +52,26 @@ describe('the limiter of attempts', () => {
     await assert.rejects(limiter.acquire(TARGET, 60_000, controller.signal), /stopped/);
     first?.release();
     assert.ok(await limiter.acquire(TARGET, 1));
+  });
+
+  it('gives a place to an attempt whose wait was over during a standstill, if a response has freed one by then', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const receiver = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [sender] = await accepted;
+    try {
+      const limiter = withOnePlace();
+      const first = await limiter.acquire(TARGET, 1);
+      sender.once('data', () => first?.release());
+      const waiting = limiter.acquire(TARGET, 20);
+      receiver.write('a response');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60);
+      assert.ok(await waiting);
+    } finally {
+      receiver.destroy();
+      sender.destroy();
+      server.close();
+    }
   });
 });

@@ -120,9 +120,20 @@ describe('a webhook with thousands of waiting deliveries', () => {
     const release = await lock(ids.slice(-1));
     const { workspace_id: workspaceId } = world.installation;
     const selected = { workspaceId, id: webhookId, actor: 'test', now: new Date() };
-    assert.equal(await deleteWebhook(world.database, selected), true);
+    assert.equal(await deleteWebhook(world.database, selected, Number.POSITIVE_INFINITY), true);
     assert.deepEqual([await count(webhookId, 'cancelled'), await count(webhookId, 'held')], [MANY - 1, 1]);
     await release();
+    await reconcile();
+    assert.equal(await count(webhookId, 'cancelled'), MANY);
+  });
+
+  it('is deleted although the time for its deliveries is over', async () => {
+    const { webhookId } = await prepare('retrying');
+    const { workspace_id: workspaceId } = world.installation;
+    const selected = { workspaceId, id: webhookId, actor: 'test', now: new Date() };
+    assert.equal(await deleteWebhook(world.database, selected, 0), true);
+    assert.equal(await deleteWebhook(world.database, selected, 0), false, 'it is deleted');
+    assert.equal(await count(webhookId, 'retrying'), MANY);
     await reconcile();
     assert.equal(await count(webhookId, 'cancelled'), MANY);
   });

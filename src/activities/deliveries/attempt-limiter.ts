@@ -53,12 +53,18 @@ export function createAttemptLimiter(limits: AttemptLimits): AttemptLimiter {
     };
   }
 
+  /**
+   * Ends the wait of an attempt. Responses that have arrived are read first: after a standstill of the process, its timers
+   * are due before it has read them, and a quick receiver would look like one that does not respond.
+   */
   function watch(ticket: AttemptTicket, entry: Entry): void {
-    entry.timer = setTimeout(() => {
+    const end = () => {
+      if (!entries.has(ticket)) return;
       if (!scheduler.expire(ticket, performance.now())) return watch(ticket, entry);
       removeEntry(ticket);
       entry.resolve(null);
-    }, ticket.dueAt - performance.now());
+    };
+    entry.timer = setTimeout(() => setImmediate(end), ticket.dueAt - performance.now());
   }
 
   return {

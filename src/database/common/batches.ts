@@ -33,14 +33,15 @@ export function restAfter(tookMs: number, rest: Rest): number {
 
 /**
  * Changes rows in parts, in the order of their ids. `change` changes the next rows after an id and returns the last id; null
- * if there are none.
+ * if there are none. Begins no part after `until`, a time of `performance.now()`.
  */
 export async function changeInBatches(
   change: (after: string) => Promise<string | null>,
   rest: Rest,
+  until = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   let after: string | null = NIL;
-  while (after !== null) {
+  while (after !== null && performance.now() < until) {
     const from: string = after;
     after = await makePart(() => change(from), rest);
   }

@@ -12,17 +12,18 @@ import { notificationCte, NOTIFIED } from './watched-webhooks.ts';
 
 /**
  * Holds the waiting deliveries of a disabled webhook, or cancels those of a deleted one, in batches. Does nothing if it
- * is neither, and stops when it is enabled again. Skips rows that a transaction has locked. Can be repeated.
+ * is neither, and stops when it is enabled again, or after `maxMs`. Skips rows that a transaction has locked. Can be repeated.
  */
 export async function holdOrCancelWaiting(
   database: Database,
   webhookId: string,
-  rest: Rest = REST.inBackground,
+  { rest = REST.inBackground, maxMs = Number.POSITIVE_INFINITY }: { rest?: Rest; maxMs?: number } = {},
 ): Promise<void> {
+  const until = performance.now() + maxMs;
   for (const status of ['pending', 'retrying', 'held'] as const) {
     const change = (after: string) =>
       retryOnDeadlock(() => holdOrCancelBatch(database, webhookId, { status, after }));
-    await changeInBatches(change, rest);
+    await changeInBatches(change, rest, until);
   }
 }
 

@@ -146,14 +146,21 @@ export async function changeWebhook(
   });
 }
 
+/** Time for the cancellation of deliveries while the request to delete their webhook waits, in milliseconds. */
+const CANCELLATION_MS = 2_000;
+
 /**
- * Deletes a webhook: erases its secrets, then cancels its unsent deliveries, and keeps its log. Returns false if there is
- * none.
+ * Deletes a webhook: erases its secrets, then cancels its unsent deliveries for at most `maxMs`, and keeps its log. Returns
+ * false if there is none.
  */
-export async function deleteWebhook(database: Database, which: Which): Promise<boolean> {
+export async function deleteWebhook(
+  database: Database,
+  which: Which,
+  maxMs = CANCELLATION_MS,
+): Promise<boolean> {
   if (!(await deleteWebhookOnly(database, which, () => true))) return false;
-  // The webhook is deleted. The reconciler cancels what is left after an error.
-  await holdOrCancelWaiting(database, which.id, REST.whileRequestWaits).catch(() => {});
+  // The webhook is deleted. The reconciler cancels the other deliveries, also after an error.
+  await holdOrCancelWaiting(database, which.id, { rest: REST.whileRequestWaits, maxMs }).catch(() => {});
   return true;
 }
 
