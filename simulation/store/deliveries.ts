@@ -188,7 +188,7 @@ function withEvents({ events }: Tables, rows: readonly DeliveryRow[]): DeliveryT
           workspace_id,
           event: kind,
           timestamp,
-          body,
+          body: body === null ? null : Buffer.from(body),
           traceparent,
           test,
           ...times,

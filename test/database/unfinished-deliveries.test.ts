@@ -363,7 +363,7 @@ describe('a delivery that is read for an attempt', () => {
       workspace_id: fresh.installation.workspace_id,
       event: 'issue.created',
       timestamp: at(1),
-      body: '{"first":true}',
+      body: Buffer.from('{"first":true}'),
       traceparent: 'a trace',
       test: true,
       ...progress,
@@ -382,6 +382,22 @@ describe('a delivery that is read for an attempt', () => {
     assert.deepEqual(await before(at(4)), []);
     assert.deepEqual(await before(new Date(at(4).getTime() + 1)), found.slice(0, 1));
     assert.deepEqual((await readProgress(fresh.database, [early])).get(early), { id: early, ...progress });
+  });
+
+  it('shares the payload of its event with the others of this event', async () => {
+    const [erased, event, other] = [await rows.event({ body: null }), await rows.event(), await rows.event()];
+    const webhooks = [await rows.webhook(), await rows.webhook(), await rows.webhook()];
+    const ids = await Promise.all(
+      [erased, event, other].flatMap((seq) =>
+        webhooks.map((webhook) => rows.delivery(webhook, { event_seq: seq })),
+      ),
+    );
+    const bodies = (await readDeliveriesToSend(fresh.database, ids)).map(({ body }) => body);
+    assert.deepEqual(
+      bodies.map((body) => bodies.indexOf(body)),
+      [0, 0, 0, 3, 3, 3, 6, 6, 6],
+    );
+    assert.equal(bodies[0], null);
   });
 
   it('comes from a backlog with at most 4 MiB of payloads, or with a larger one alone', async () => {

@@ -155,7 +155,12 @@ describe('the dispatch of a group', () => {
   });
 
   const waitingOf = (ageMs: number): DeliveryToSend =>
-    ({ id: 'd1', webhook_id: 'w1', body: '{}', created_at: new Date(Date.now() - ageMs) }) as DeliveryToSend;
+    ({
+      id: 'd1',
+      webhook_id: 'w1',
+      body: Buffer.from('{}'),
+      created_at: new Date(Date.now() - ageMs),
+    }) as DeliveryToSend;
 
   /** Finishes a group with one waiting delivery of this age. Returns the attempts, and how often it was read. */
   async function finish(ageMs: number) {

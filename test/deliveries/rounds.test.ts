@@ -19,7 +19,7 @@ function deliveryOf(id: string): DeliveryToSend {
     workspace_id: 'a workspace',
     event: 'issue.created',
     timestamp: new Date(),
-    body: '{}',
+    body: Buffer.from('{}'),
     traceparent: null,
     test: false,
     status: 'pending',

@@ -12,7 +12,5 @@ export async function selectSendable(
 ): Promise<Post[]> {
   const expired = deliveries.filter(({ body }) => body === null);
   if (expired.length > 0) await store.markUnsent(expired, 'cancelled', PAYLOAD_DELETED, now);
-  return deliveries.flatMap(({ body, ...delivery }) =>
-    body === null ? [] : [{ ...delivery, body: Buffer.from(body) }],
-  );
+  return deliveries.flatMap(({ body, ...delivery }) => (body === null ? [] : [{ ...delivery, body }]));
 }

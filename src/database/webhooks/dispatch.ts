@@ -217,14 +217,17 @@ export async function readProgress(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** A delivery with the data of its event for an attempt. `body` is null if its retention is over. */
+/**
+ * A delivery with the data of its event for an attempt. `body` is null if its retention is over. Deliveries of one event that are
+ * read together share its bytes.
+ */
 export type DeliveryToSend = DeliveryProgress & {
   id: string;
   webhook_id: string;
   workspace_id: string;
   event: EventKind;
   timestamp: Date;
-  body: string | null;
+  body: Buffer | null;
   /** The trace of the event's request; null if none was recorded. */
   traceparent: string | null;
   test: boolean;
@@ -234,16 +237,24 @@ export type DeliveryToSend = DeliveryProgress & {
   updated_at: Date;
 };
 
-type RawDelivery = Omit<DeliveryToSend, 'timestamp' | 'next_attempt_at' | 'created_at' | 'updated_at'> & {
+type RawDelivery = Omit<
+  DeliveryToSend,
+  'timestamp' | 'body' | 'next_attempt_at' | 'created_at' | 'updated_at'
+> & {
+  event_seq: string;
   timestamp: string;
+  /** Null as well if the row before has the same event. */
+  body: string | null;
   next_attempt_at: string | null;
   created_at: string;
   updated_at: string;
 };
 
+/** Reads the payload of an event once: it may have a hundred deliveries. For rows in the order of their events. */
 const WITH_EVENT = sql.raw(`
-  select d.id, d.webhook_id, d.workspace_id, d.event, e."timestamp", e.body, e.traceparent, d.status, d.test, d.generation,
-    d.failures, d.in_backlog, d.attempts_count, d.next_attempt_at, d.created_at, d.updated_at
+  select d.id, d.webhook_id, d.workspace_id, d.event_seq, d.event, e."timestamp", e.traceparent, d.status, d.test, d.generation,
+    d.failures, d.in_backlog, d.attempts_count, d.next_attempt_at, d.created_at, d.updated_at,
+    case when lag(d.event_seq) over (order by d.event_seq) is distinct from d.event_seq then e.body end as body
   from deliveries d join events e on e.seq = d.event_seq`);
 
 /** Returns these deliveries, or those of them that were stored before a time, in the order of their events. */
@@ -256,7 +267,7 @@ export async function readDeliveriesToSend(
   const statement = sql<RawDelivery>`${WITH_EVENT} where d.id = any(${ids}::uuid[]) ${isOld}
     order by d.event_seq`.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
-  return rows.map(deliveryOf);
+  return deliveriesOf(rows);
 }
 
 /** Returns the next deliveries of a webhook's backlog, oldest first: up to `limit`, with up to {@link PAYLOAD_BYTES}. */
@@ -275,17 +286,22 @@ export async function listBacklog(
     order by d.event_seq
   `.compile(queryBuilderOf(database));
   const { rows } = await runPrepared(database, statement);
-  return rows.map(deliveryOf);
+  return deliveriesOf(rows);
 }
 
-function deliveryOf(row: RawDelivery): DeliveryToSend {
-  return {
-    ...row,
-    timestamp: readTime(row.timestamp),
-    next_attempt_at: row.next_attempt_at === null ? null : new Date(row.next_attempt_at),
-    created_at: new Date(row.created_at),
-    updated_at: new Date(row.updated_at),
-  };
+function deliveriesOf(rows: readonly RawDelivery[]): DeliveryToSend[] {
+  let last: { seq: string; body: Buffer | null } | null = null;
+  return rows.map(({ event_seq: seq, body, ...row }) => {
+    if (last?.seq !== seq) last = { seq, body: body === null ? null : Buffer.from(body) };
+    return {
+      ...row,
+      body: last.body,
+      timestamp: readTime(row.timestamp),
+      next_attempt_at: row.next_attempt_at === null ? null : new Date(row.next_attempt_at),
+      created_at: new Date(row.created_at),
+      updated_at: new Date(row.updated_at),
+    };
+  });
 }
 
 /** Records that the workflow of a delivery's retries exists, unless the schedule has restarted since. */
