@@ -1,6 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
-import type { PlannedDelivery } from '../../database/webhooks/dispatch.ts';
+import type { GroupEvent, PlannedDelivery } from '../../database/webhooks/dispatch.ts';
+import type { WebhookTarget } from '../../database/webhooks/webhook-targets.ts';
 import { SENDS_NO_WEBHOOKS, type DispatchInput } from '../../temporal/delivery-messages.ts';
 import { startHeartbeat } from '../heartbeat.ts';
 import { allEnded } from './all-ended.ts';
@@ -10,6 +11,7 @@ import type { FirstAttempts } from './first-attempts.ts';
 import { createNewDeliveries } from './new-deliveries.ts';
 import { selectSendable } from './sendable-deliveries.ts';
 import { planDeliveries, postsOf } from './planned-deliveries.ts';
+import type { Post } from './post.ts';
 
 export type DispatchActivities = ReturnType<typeof createDispatchActivities>;
 
@@ -39,9 +41,46 @@ const POLL_MS = 1_000;
  */
 const LATE_MS = 5_000;
 
+/** Events that were claimed, and the webhooks of their workspaces. */
+type Claim = {
+  events: readonly GroupEvent[];
+  endpoints: ReadonlyMap<string, readonly WebhookTarget[]>;
+  claimedAt: Date;
+};
+
+/**
+ * What to send of claimed events. `inFlight`: attempts of this process that began before. `unstored`: the deliveries of `posts`
+ * if they have no rows yet.
+ */
+type Plan = {
+  posts: Post[];
+  inFlight: Map<string, Promise<void>>;
+  unstored: readonly PlannedDelivery[] | null;
+};
+
 /** Creates the activities that make first attempts, in groups of events. */
 export function createDispatchActivities(deps: DispatchDependencies) {
   const { store, firstAttempts, webhookLoader } = deps;
+
+  /** Plans events that are dispatched for the first time. Stores only deliveries that are not sent. */
+  async function planFirst({ events, endpoints, claimedAt }: Claim): Promise<Plan> {
+    const planned = planDeliveries(events, endpoints);
+    const unstored = planned.filter(({ status }) => status === 'pending');
+    await store.storeDeliveries(planned.filter(isUnsent), claimedAt);
+    const toSend = new Set(unstored.map(({ id }) => id));
+    return { posts: postsOf(planned, events, toSend), inFlight: new Map(), unstored };
+  }
+
+  /** Plans events that may have been dispatched before. Stores all deliveries, to find out which were recorded. */
+  async function planAgain({ events, endpoints, claimedAt }: Claim): Promise<Plan> {
+    const stored = await store.findDeliveryIds(events.map(({ seq }) => seq));
+    const planned = planDeliveries(events, endpoints, stored);
+    // Read before the rows, so that an attempt that ends during the write does not count as waiting.
+    const inFlight = firstAttempts.among(planned.map(({ id }) => id));
+    const waiting = await store.storeDeliveries(planned, claimedAt);
+    const posts = postsOf(planned, events, waiting).filter(({ id }) => !inFlight.has(id));
+    return { posts, inFlight, unstored: null };
+  }
 
   return {
     /**
@@ -59,21 +98,14 @@ export function createDispatchActivities(deps: DispatchDependencies) {
         store.claimGroups(groupIds, workflowId),
         webhookLoader.loadForGroups(groupIds, claimedAt),
       ]);
-      const stored = isRepeat ? await store.findDeliveryIds(events.map(({ seq }) => seq)) : new Map();
-      const planned = planDeliveries(events, endpoints, stored);
-      // Read before the rows, so that an attempt that ends during the write does not count as waiting.
-      const attempts = firstAttempts.among(planned.map(({ id }) => id));
-      const pending = planned.filter(({ status }) => status === 'pending');
-      const waiting = await store.storeDeliveries(isRepeat ? planned : planned.filter(isUnsent), claimedAt);
-      const toSend = isRepeat ? waiting : new Set(pending.map(({ id }) => id));
+      const claim = { events, endpoints, claimedAt };
+      const { posts, inFlight, unstored } = isRepeat ? await planAgain(claim) : await planFirst(claim);
       // If this execution has timed out, or its process was frozen, a repeat sends what is not recorded yet.
       Context.current().cancellationSignal.throwIfAborted();
       if (!isRepeat && performance.now() - begun > LATE_MS)
         throw new Error(`the groups were claimed more than ${LATE_MS / 1_000} s ago`);
-      // A repeat needs rows to find out which deliveries were recorded, and has stored them.
-      const rows = isRepeat ? null : createNewDeliveries(store, pending, claimedAt);
-      const posts = postsOf(planned, events, toSend).filter(({ id }) => !attempts.has(id));
-      for (const [id, sending] of firstAttempts.start(posts, now, rows)) attempts.set(id, sending);
+      const rows = unstored && createNewDeliveries(store, unstored, claimedAt);
+      const attempts = new Map([...inFlight, ...firstAttempts.start(posts, now, rows)]);
       const errors: unknown[] = [];
       for (const sending of attempts.values()) sending.catch((error: unknown) => errors.push(error));
       const ending = allEnded(attempts.values())
