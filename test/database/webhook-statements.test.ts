@@ -385,12 +385,12 @@ describe('the statements about webhooks', () => {
     assert.deepEqual([await count('held'), await count('failed'), await count('held', 'failed')], [2, 1, 3]);
   });
 
-  it('read payloads in batches of 4 MiB, with at least one payload', async () => {
-    const mebibyte = 'x'.repeat(1_048_576);
+  it('read payloads in batches of 256 KiB, with at least one payload', async () => {
+    const unit = 'x'.repeat(65_536);
     const sizes = [2, 2, 1, 5, 1];
     const ids: string[] = [];
     for (const [index, size] of sizes.entries()) {
-      const event_seq = await rows.event({ body: mebibyte.repeat(size) });
+      const event_seq = await rows.event({ body: unit.repeat(size) });
       const id = idAt(NOW, index);
       ids.push(await rows.delivery(webhook, { id, status: 'skipped', event_seq, created_at: NOW }));
     }

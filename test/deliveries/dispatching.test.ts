@@ -92,6 +92,35 @@ describe('the dispatch of a group', () => {
     assert.deepEqual([made, stored], [[], []]);
   });
 
+  it('lets the process do other work while it plans many events', async () => {
+    let now = performance.now();
+    let turns = 0;
+    const turn = () => {
+      turns += 1;
+      if (turns < 100) setImmediate(turn);
+    };
+    const { dispatchGroup, made } = open(
+      {
+        async claimGroups() {
+          // An event takes 4 ms.
+          mock.method(performance, 'now', () => (now += 4));
+          setImmediate(turn);
+          return { events: Array.from({ length: 9 }, (_, seq) => ({ ...EVENT, seq })), isRepeat: false };
+        },
+        async storeDeliveries() {
+          mock.restoreAll();
+          assert.ok(turns >= 2, `${turns} turns`);
+          turns = 100;
+          return new Set();
+        },
+        markGroupsDone: async () => {},
+      },
+      async () => RECORDED,
+    );
+    assert.deepEqual(await run(dispatchGroup, GROUP), { isFinished: true });
+    assert.equal(made.length, 9);
+  });
+
   it('stores the rows of attempts in flight before the long activity looks for them', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     const stored: string[][] = [];

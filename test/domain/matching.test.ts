@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EVENT_KINDS, type EventKind } from '../../src/domain/webhooks/event-kinds.ts';
 import { sampleData } from '../../src/domain/webhooks/event-samples.ts';
-import { matchEvent, valuesOf, type Verdict } from '../../src/domain/webhooks/matching.ts';
+import { createMatcher, matchEvent, valuesOf, type Verdict } from '../../src/domain/webhooks/matching.ts';
 import {
   FILTER_FIELDS,
   type Filter,
@@ -290,6 +290,23 @@ describe('event matching', () => {
     assert.ok(reason.length <= 500, String(reason.length));
     assert.ok(reason.isWellFormed() && !reason.includes('\u0000'));
     assert.match(reason, /or 95 more$/);
+  });
+
+  it('reads the changes of an event once for all filters on a field', () => {
+    let read = 0;
+    const change = {
+      field: 'status',
+      get new_value() {
+        read += 1;
+        return 'Done';
+      },
+    };
+    const matches = createMatcher({ event: 'issue.updated', data: { issue: {}, changes: [change] } });
+    const filters = Array.from({ length: 20 }, () => ({ field: 'status', changed_to: 'Done' }) as const);
+    assert.equal(matches([{ event: 'issue.updated', filters }]).match, 'send');
+    const once = read;
+    for (let webhook = 0; webhook < 100; webhook += 1) matches([{ event: 'issue.updated', filters }]);
+    assert.deepEqual([read, once < 5], [once, true]);
   });
 
   it('tolerates data of unexpected types', () => {

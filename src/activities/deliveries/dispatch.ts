@@ -40,6 +40,8 @@ const POLL_MS = 1_000;
  * deliveries: Temporal assigns the work of a process that does not respond to another one, after 10 s at the earliest.
  */
 const LATE_MS = 5_000;
+/** Time for which planning occupies the process, in milliseconds. */
+const TURN_MS = 10;
 
 /** Events that were claimed, and the webhooks of their workspaces. */
 type Claim = {
@@ -64,7 +66,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
 
   /** Plans events that are dispatched for the first time. Stores only deliveries that are not sent. */
   async function planFirst({ events, endpoints, claimedAt }: Claim): Promise<Plan> {
-    const planned = planDeliveries(events, endpoints);
+    const planned = await planInTurns(events, endpoints);
     const unstored = planned.filter(({ status }) => status === 'pending');
     await store.storeDeliveries(planned.filter(isUnsent), claimedAt);
     const toSend = new Set(unstored.map(({ id }) => id));
@@ -74,7 +76,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
   /** Plans events that may have been dispatched before. Stores all deliveries, to find out which were recorded. */
   async function planAgain({ events, endpoints, claimedAt }: Claim): Promise<Plan> {
     const stored = await store.findDeliveryIds(events.map(({ seq }) => seq));
-    const planned = planDeliveries(events, endpoints, stored);
+    const planned = await planInTurns(events, endpoints, stored);
     // Read before the rows, so that an attempt that ends during the write does not count as waiting.
     const inFlight = firstAttempts.among(planned.map(({ id }) => id));
     const waiting = await store.storeDeliveries(planned, claimedAt);
@@ -157,6 +159,23 @@ export function createDispatchActivities(deps: DispatchDependencies) {
 export async function refuseDispatch(): Promise<never> {
   const message = 'this worker sends no webhooks';
   throw ApplicationFailure.create({ message, type: SENDS_NO_WEBHOOKS, nonRetryable: true });
+}
+
+/** Returns what {@link planDeliveries} returns. Lets the process do other work every few milliseconds. */
+async function planInTurns(
+  events: readonly GroupEvent[],
+  endpoints: Claim['endpoints'],
+  stored?: ReadonlyMap<string, string>,
+): Promise<PlannedDelivery[]> {
+  const planned: PlannedDelivery[] = [];
+  let begun = performance.now();
+  for (const event of events) {
+    planned.push(...planDeliveries([event], endpoints, stored));
+    if (performance.now() - begun < TURN_MS) continue;
+    await new Promise(setImmediate);
+    begun = performance.now();
+  }
+  return planned;
 }
 
 function isUnsent({ status }: PlannedDelivery): boolean {

@@ -1,5 +1,5 @@
 import type { GroupEvent, PlannedDelivery } from '../../database/webhooks/dispatch.ts';
-import { matchEvent } from '../../domain/webhooks/matching.ts';
+import { createMatcher } from '../../domain/webhooks/matching.ts';
 import { orderedUuid } from '../../database/common/ids.ts';
 import type { WebhookTarget } from '../../database/webhooks/webhook-targets.ts';
 import { refusalOf } from './attempts.ts';
@@ -19,8 +19,9 @@ export function planDeliveries(
     const endpoints = known.get(event.workspace_id) ?? [];
     if (endpoints.length === 0) continue;
     const { data } = JSON.parse(event.body) as { data: Record<string, unknown> };
+    const matches = createMatcher({ event: event.event, data });
     for (const endpoint of endpoints) {
-      const { match, reason } = matchEvent(endpoint.events, { event: event.event, data });
+      const { match, reason } = matches(endpoint.events);
       if (match === 'unsubscribed') continue;
       const refusal = match === 'skip' ? (['skipped', reason] as const) : refusalOf(endpoint);
       if (refusal?.[0] === 'cancelled') continue;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describeEvent } from '../../domain/webhooks/event-payload.ts';
 import { matchEvent } from '../../domain/webhooks/matching.ts';
 import type { Subscription } from '../../domain/webhooks/webhook.ts';
@@ -12,16 +13,19 @@ export async function previewSubscriptions(
   request: { events: readonly Subscription[]; limit: number | undefined },
 ): Promise<RouteResponse> {
   const found = (await readRecentEvents(workspaceId)).slice(0, request.limit ?? DEFAULT_PREVIEW);
-  const data = found.map(({ id, event, timestamp, words, data: content }) => {
+  const data = [];
+  for (const { id, event, timestamp, words, data: content } of found) {
     const { match, reason } = matchEvent(request.events, { event, data: content });
-    return {
+    data.push({
       event_id: id,
       event,
       timestamp: timestamp.toISOString(),
       about: describeEvent({ id, event }, words),
       verdict: match,
       reason,
-    };
-  });
+    });
+    // Other requests get their turn: the event may have thousands of changes.
+    await setImmediate();
+  }
   return { status: 200, body: { data } };
 }

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { chunksOf } from '../../domain/common/chunks.ts';
-import { BATCH_ROWS, changeInBatches, makePart, PAYLOAD_BYTES, REST } from '../common/batches.ts';
+import { BATCH_ROWS, changeInBatches, makePart, REST } from '../common/batches.ts';
 import { NIL } from '../common/ids.ts';
 import { retryOnDeadlock } from '../common/outage.ts';
 import { recordAudit } from '../people/audit.ts';
@@ -26,8 +26,9 @@ export type Recovery = {
 /** A skipped delivery, with the payload to match it with the current filters. */
 export type SkippedDelivery = { id: string; event: EventKind; body: string };
 
-/** Rows read at once. */
-const READ_ROWS = 1_000;
+/** Skipped deliveries that are read at once, and bytes of their payloads: to match them takes milliseconds. A larger one is read alone. */
+const READ_ROWS = 200;
+const READ_BYTES = 256 * 1_024;
 
 /** Skipped deliveries of a webhook since a time, of some kinds. */
 type Skipped = { webhookId: string; since: Date; events: readonly EventKind[] };
@@ -64,7 +65,7 @@ export async function* readSkippedDeliveries(
         select id, event, event_seq, size, sum(size) over (order by id) as total from next
       )
       select counted.id, counted.event, body from counted join events on seq = event_seq
-      where (total <= ${PAYLOAD_BYTES} or total = size) and body is not null order by counted.id
+      where (total <= ${READ_BYTES} or total = size) and body is not null order by counted.id
     `.execute(queryBuilderOf(database));
     const last = rows.at(-1);
     if (!last) return;

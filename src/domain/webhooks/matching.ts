@@ -2,6 +2,7 @@ import { ABOUT_EVENTS, type EventKind, type MainObject } from './event-kinds.ts'
 import type { Filter, FilterField, FilterValue, Subscription } from './webhook.ts';
 import { truncate } from '../common/text.ts';
 import { canonicalJson } from '../common/canonical-json.ts';
+import { remembering } from '../common/remembering.ts';
 
 /** Whether an event goes to a webhook. `reason` says why a filter did not match; null unless `match` is `skip`. */
 export type Verdict = { match: 'send' | 'skip' | 'unsubscribed'; reason: string | null };
@@ -15,21 +16,34 @@ const SHOWN_LENGTH = 60;
 /** Fields that identify an object, such as a person or a project, in a filter. */
 const IDENTIFYING_FIELDS = ['id', 'key', 'name', 'email'] as const;
 
+/** Decides whether its event goes to the webhook with these subscriptions. */
+export type Matcher = (subscriptions: readonly Subscription[]) => Verdict;
+
 /**
- * Matches an event with the subscriptions of a webhook. All filters of its kind must match. Values compare exactly
- * (docs/webhooks.md).
+ * Creates the function that matches an event with the subscriptions of webhooks. All filters of its kind must match. Values
+ * compare exactly (docs/webhooks.md). An event may have thousands of changes, and a workspace thousands of filters: the changes
+ * are read once for each field.
  */
-export function matchEvent(subscriptions: readonly Subscription[], event: MatchableEvent): Verdict {
-  const subscription = subscriptions.find((candidate) => candidate.event === event.event);
-  if (!subscription) return { match: 'unsubscribed', reason: null };
-  for (const filter of subscription.filters) {
-    const mismatch = 'values' in filter ? valueMismatch(filter, event) : changeMismatch(filter, event);
-    if (mismatch !== null) {
-      const reason = truncate(mismatch, MAX_MISMATCH_LENGTH).toWellFormed();
-      return { match: 'skip', reason };
+export function createMatcher(event: MatchableEvent): Matcher {
+  const changeOf = remembering((field) => readChange(field, event));
+  return (subscriptions) => {
+    const subscription = subscriptions.find((candidate) => candidate.event === event.event);
+    if (!subscription) return { match: 'unsubscribed', reason: null };
+    for (const filter of subscription.filters) {
+      const mismatch =
+        'values' in filter ? valueMismatch(filter, event) : changeMismatch(filter, changeOf(filter.field));
+      if (mismatch !== null) {
+        const reason = truncate(mismatch, MAX_MISMATCH_LENGTH).toWellFormed();
+        return { match: 'skip', reason };
+      }
     }
-  }
-  return { match: 'send', reason: null };
+    return { match: 'send', reason: null };
+  };
+}
+
+/** Matches an event with the subscriptions of one webhook. */
+export function matchEvent(subscriptions: readonly Subscription[], event: MatchableEvent): Verdict {
+  return createMatcher(event)(subscriptions);
 }
 
 function valueMismatch(
@@ -43,20 +57,24 @@ function valueMismatch(
   return `${field} is ${shown(present)}, not ${shownList(values, 'or')}`;
 }
 
+/** The new values of a field, and all filter values that match one of them. */
+type Change = { news: readonly unknown[]; matching: ReadonlySet<unknown> };
+
+function readChange(field: string, event: MatchableEvent): Change {
+  const news = newValues(field, event);
+  const matching = new Set(news.flatMap(meanings));
+  // A change may contain only one name of a person or project. The event itself contains the others.
+  const named = meanings(presentValue(field, event));
+  if (named.some((name) => matching.has(name))) for (const name of named) matching.add(name);
+  return { news, matching };
+}
+
 function changeMismatch(
   { field, changed_to: wanted }: Filter & { changed_to: FilterValue },
-  event: MatchableEvent,
+  { news, matching }: Change,
 ): string | null {
-  const news = newValues(field, event);
   if (news.length === 0) return `${field} did not change`;
-  const named = meanings(presentValue(field, event));
-  for (const value of news) {
-    const meant = meanings(value);
-    if (meant.includes(wanted)) return null;
-    // A change may contain only one name of a person or project. The event itself contains the others.
-    const isPresentOne = meant.some((name) => named.includes(name));
-    if (isPresentOne && named.includes(wanted)) return null;
-  }
+  if (matching.has(wanted)) return null;
   return `${field} changed to ${shownList(news, 'and')}, not to ${shown(wanted)}`;
 }
 
@@ -96,7 +114,7 @@ function meanings(value: unknown): unknown[] {
 const FILTERED_OBJECTS: Readonly<Partial<Record<MainObject, string>>> = { comment: 'issue' };
 
 /** Returns the value of a field after the event; undefined if the event does not have the field. */
-function presentValue(field: FilterField, { event, data }: MatchableEvent): unknown {
+function presentValue(field: string, { event, data }: MatchableEvent): unknown {
   const { object } = ABOUT_EVENTS[event];
   const holder = data[FILTERED_OBJECTS[object] ?? object];
   if (field === 'project' && object === 'project') return holder;
@@ -104,7 +122,7 @@ function presentValue(field: FilterField, { event, data }: MatchableEvent): unkn
   return own === undefined && field === 'project' ? data['project'] : own;
 }
 
-function newValues(field: FilterField, { data }: MatchableEvent): unknown[] {
+function newValues(field: string, { data }: MatchableEvent): unknown[] {
   const changes = Array.isArray(data['changes']) ? data['changes'] : [];
   return changes
     .filter((change) => isObject(change) && change['field'] === field && change['new_value'] !== undefined)
@@ -114,6 +132,7 @@ function newValues(field: FilterField, { data }: MatchableEvent): unknown[] {
 
 /** Values of an event are not deep, its schema limits that. */
 function isSameJson(one: unknown, other: unknown): boolean {
+  if (typeof one === 'string' || typeof other === 'string') return one === other;
   const text = canonicalJson(one);
   return text !== null && text === canonicalJson(other);
 }
@@ -125,7 +144,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function shown(value: unknown): string {
   const named = isObject(value) ? (value['name'] ?? value['key'] ?? value['id'] ?? 'an object') : value;
   if (named === null) return 'empty';
-  const text = typeof named === 'object' ? 'a list' : JSON.stringify(named);
+  // Shortened first: it may have a million characters.
+  const short = typeof named === 'string' ? named.slice(0, SHOWN_LENGTH + 1) : named;
+  const text = typeof named === 'object' ? 'a list' : JSON.stringify(short);
   return text.length > SHOWN_LENGTH ? `${truncate(text, SHOWN_LENGTH)}…` : text;
 }
 
