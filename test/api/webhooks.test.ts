@@ -254,6 +254,15 @@ describe('webhooks', () => {
       assert.equal((await stored(id))['previous_secret'], null);
     });
 
+    it('does not end the overlap if a change repeats the current secret', async () => {
+      const { id } = await made({ secret: 'old' });
+      const { json: rotated } = await rotate(id, { secret: 'new', overlap_hours: 2 });
+      const { secret } = await stored(id);
+      const { json } = await edit(id, { secret: 'new', name: 'renamed' });
+      assert.deepEqual([json.name, json.previous_secret_until], ['renamed', rotated.previous_secret_until]);
+      assert.equal((await stored(id))['secret'], secret, 'it is not sealed again');
+    });
+
     it('creates one secret for the same idempotency key', async () => {
       const { id } = await made();
       const path = `/api/v1/webhooks/${id}/rotate-secret`;

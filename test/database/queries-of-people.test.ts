@@ -447,18 +447,19 @@ describe('a query about people', () => {
       await execute('update task_runs set rerun_of = ? where id = ?', [rerun, later.id]);
       await add(false, about(rerun));
       await add(false, about(later.id));
-      const webhook = async (disabledAt: Date | null) => {
+      const webhook = async (disabledAt: Date | null, deletedAt: Date | null = null) => {
         const id = crypto.randomUUID();
         await execute(
-          `insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at, disabled_at)
-           values (?, ?, 'W', 'https://example.com', '[]', 'system', now(), now(), ?)`,
-          [id, here(), disabledAt],
+          `insert into webhooks (id, workspace_id, name, url, events, created_by, created_at, updated_at, disabled_at, deleted_at)
+           values (?, ?, 'W', 'https://example.com', '[]', 'system', now(), now(), ?, ?)`,
+          [id, here(), disabledAt, deletedAt],
         );
         return { kind: 'webhook.disabled', subject: `webhook:${id}`, created_at: at(0) };
       };
       await add(true, await webhook(at(0)));
       await add(false, await webhook(at(1)));
       await add(false, await webhook(null));
+      await add(false, await webhook(at(0), at(1)));
       await add(false, { kind: 'unknown', subject: `task:${alone}` });
       const all = await entities().find(Notification, {});
       assert.deepEqual([...(await findOpenNotices(fresh.database, all))].toSorted(), expected);

@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { Context, Middleware } from 'koa';
 import getRawBody from 'raw-body';
@@ -6,6 +5,7 @@ import { hasRole } from '../../domain/people/access.ts';
 import { MAX_CODEC_BODY_BYTES } from '../../domain/common/limits.ts';
 import { findActiveSession, recordSessionUse } from '../../database/people/sessions.ts';
 import { hashOfSecret } from '../../security/keys.ts';
+import { isSameSecret } from '../../security/same-secret.ts';
 import { isFromOwnPage, sessionCookieName } from '../../security/sessions.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Gate } from '../http/admit.ts';
@@ -88,7 +88,7 @@ async function checkCaller(
   token: string | null,
 ): Promise<string | null> {
   const [, bearer] = /^Bearer +(\S+)$/i.exec(context.get('Authorization').trim()) ?? [];
-  if (bearer !== undefined && token !== null && isSame(bearer, token)) return null;
+  if (bearer !== undefined && token !== null && isSameSecret(bearer, token)) return null;
   const cookie = context.cookies.get(sessionCookieName(baseUrl));
   const session = cookie ? await findActiveSession(database, hashOfSecret(cookie)) : null;
   if (!session) {
@@ -132,9 +132,4 @@ async function readPayloads(context: Context): Promise<Payload[]> {
     'bad_request',
     'The body must be { "payloads": [{ "metadata", "data" }] } with base64 values.',
   );
-}
-
-function isSame(given: string, token: string): boolean {
-  const [one, other] = [given, token].map((text) => createHash('sha256').update(text).digest());
-  return one !== undefined && other !== undefined && timingSafeEqual(one, other);
 }

@@ -1,6 +1,7 @@
 import { exposesSecret, isHeaderSafe, sendsSecretToNewUrl } from '../../domain/webhooks/webhook.ts';
 import type { WebhookChange, WebhookRow } from '../../database/webhooks/webhooks.ts';
-import { webhookSecretContext } from '../../security/sealing.ts';
+import { isSameSecret } from '../../security/same-secret.ts';
+import { SealError, webhookSecretContext } from '../../security/sealing.ts';
 import type { ProblemEntry } from '../../domain/common/validation.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { Problem } from '../http/problem.ts';
@@ -14,7 +15,7 @@ type Signing = Pick<WebhookRow, 'id' | 'url' | 'secret' | SecretOption | 'listen
 
 /**
  * Validates an edit and returns the change to store. `row` is the current webhook; a new webhook is an edit of an
- * empty one. `secret` is sealed in the result.
+ * empty one. `secret` is sealed in the result, and missing if it is the current one.
  * @throws Problem `validation_failed` if the fields contradict each other, or the address is not allowed
  */
 export function resolveChange(
@@ -33,11 +34,29 @@ export function resolveChange(
   const { method: _method, content_type: _type, allow_secret_over_http: _consent, ...fields } = edit;
   const { secret: given, description, ...others } = fields;
   const change = { ...others, ...(description === undefined ? {} : { description: description || null }) };
-  if (given === undefined) return change;
+  if (given === undefined || (given !== null && isCurrent(deps, row, given))) return change;
   return {
     ...change,
     secret: given === null ? null : deps.sealing.seal(given, webhookSecretContext(row.id)),
   };
+}
+
+/**
+ * Returns whether a webhook has this secret. It is not a change then: as one, it would end the overlap of a rotation. One that
+ * cannot be opened is another one.
+ */
+function isCurrent(
+  { sealing }: Pick<Dependencies, 'sealing'>,
+  { id, secret }: Signing,
+  given: string,
+): boolean {
+  if (!secret) return false;
+  try {
+    return isSameSecret(sealing.open(secret, webhookSecretContext(id)), given);
+  } catch (error) {
+    if (error instanceof SealError) return false;
+    throw error;
+  }
 }
 
 /** @throws Problem `validation_failed` if the secret cannot be sent in a header */

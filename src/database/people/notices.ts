@@ -45,7 +45,7 @@ export async function readNotice(
 
 /**
  * Condition for a notice `n` about something that still needs a person: the question is open, the escalated run has not
- * been rerun, or the webhook is still disabled.
+ * been rerun, or the webhook exists and is still disabled.
  */
 const isOpen = sql<boolean>`case n.kind
   when 'task.asked' then exists (
@@ -56,7 +56,7 @@ const isOpen = sql<boolean>`case n.kind
     select from task_runs r where r.id = split_part(n.subject, ':', 2)::uuid and r.state = 'escalated'
       and not exists (select from task_runs later where later.rerun_of = r.id))
   when 'webhook.disabled' then exists (
-    select from webhooks w where w.id = split_part(n.subject, ':', 2)::uuid and w.disabled_at = n.created_at)
+    select from webhooks w where w.id = split_part(n.subject, ':', 2)::uuid and w.disabled_at = n.created_at and w.deleted_at is null)
   else false end`;
 
 /** Returns the ids of those notices that are about something that still needs a person. */
