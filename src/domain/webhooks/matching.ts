@@ -132,7 +132,6 @@ function newValues(field: string, { data }: MatchableEvent): unknown[] {
 
 /** Values of an event are not deep, its schema limits that. */
 function isSameJson(one: unknown, other: unknown): boolean {
-  if (typeof one === 'string' || typeof other === 'string') return one === other;
   const text = canonicalJson(one);
   return text !== null && text === canonicalJson(other);
 }
@@ -145,7 +144,7 @@ function shown(value: unknown): string {
   const named = isObject(value) ? (value['name'] ?? value['key'] ?? value['id'] ?? 'an object') : value;
   if (named === null) return 'empty';
   // Shortened first: it may have a million characters.
-  const short = typeof named === 'string' ? named.slice(0, SHOWN_LENGTH + 1) : named;
+  const short = typeof named === 'string' ? named.slice(0, SHOWN_LENGTH) : named;
   const text = typeof named === 'object' ? 'a list' : JSON.stringify(short);
   return text.length > SHOWN_LENGTH ? `${truncate(text, SHOWN_LENGTH)}…` : text;
 }
