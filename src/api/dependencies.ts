@@ -2,6 +2,7 @@ import type { PayloadCodec } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Catalogue } from '../agents/catalogue.ts';
 import type { Database } from '../database/database.ts';
+import type { RunStatus } from '../database/tasks/task-runs.ts';
 import type { KeyCache } from '../database/people/key-cache.ts';
 import type { Notifications } from '../database/common/notifications.ts';
 import type { ChannelMetrics } from '../domain/channel/channel.ts';
@@ -29,6 +30,8 @@ export type Dependencies = {
   control: TaskControl;
   deliveryControl: DeliveryControl;
   notifications: Notifications;
+  /** Reads the status of a run; null if there is none. Requests that follow the same run share reads. */
+  readRunStatus(executionId: string): Promise<RunStatus | null>;
   knownKeys: KeyCache;
   sealing: Sealing;
   /** Decides which addresses webhooks may be sent to. */

@@ -20,6 +20,8 @@ import { deleteOldKeys } from '../database/tasks/idempotency.ts';
 import { createKeyCache } from '../database/people/key-cache.ts';
 import { findActiveKey } from '../database/people/keys.ts';
 import { startNotifications } from '../database/common/notifications.ts';
+import { findRunStatus } from '../database/tasks/task-runs.ts';
+import { sharingCalls } from '../domain/common/shared-calls.ts';
 import { createDeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { createAddressGuard, createAddressSet } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
@@ -148,6 +150,7 @@ export async function bootstrap(
     retryStarter,
     admission,
     notifications,
+    readRunStatus: sharingCalls((id) => findRunStatus(database, id)),
     knownKeys: createKeyCache((hash) => findActiveKey(database, { hash }), notifications, clock),
     tokens,
     channelStatistics: () => channel?.statistics() ?? null,

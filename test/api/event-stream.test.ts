@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners, once } from 'node:events';
 import type { Caller } from '../../src/api/http/caller.ts';
 import type { Dependencies } from '../../src/api/dependencies.ts';
+import { findRunStatus } from '../../src/database/tasks/task-runs.ts';
 import { Problem } from '../../src/api/http/problem.ts';
 import type { Call } from '../../src/api/http/route.ts';
 import { eventStream } from '../../src/api/tasks/events.ts';
@@ -24,6 +25,7 @@ describe('the event stream of a run', () => {
     const deps = {
       database: fresh.database,
       notifications,
+      readRunStatus: (id: string) => findRunStatus(fresh.database, id),
       clock: () => new Date(0),
     } as unknown as Dependencies;
     const executionId = await quietRun(fresh.database, fresh.installation);

@@ -4,7 +4,7 @@ import type { Dependencies } from '../../src/api/dependencies.ts';
 import { createFeedSignal, readWhenChanged } from '../../src/api/tasks/wait.ts';
 import { recordChange } from '../../src/database/tasks/feed.ts';
 import { viewOfRow } from '../../src/database/tasks/run-views.ts';
-import { findRun } from '../../src/database/tasks/task-runs.ts';
+import { findRun, findRunStatus } from '../../src/database/tasks/task-runs.ts';
 import { initialView } from '../../src/domain/tasks/task-run.ts';
 import { quietRun } from '../gateway/quiet-runs.ts';
 import { useWorld } from '../support/world.ts';
@@ -13,6 +13,7 @@ const AT = '2026-01-01T10:00:00.000Z';
 
 describe('a request that waits for a change', () => {
   const world = useWorld();
+  const readRunStatus = (id: string) => findRunStatus(world.database, id);
 
   it('returns the new state if the run has changed before the subscription', async () => {
     const id = (await world.submit()).json.execution_id;
@@ -27,7 +28,7 @@ describe('a request that waits for a change', () => {
         return () => void (subscriptions -= 1);
       },
     };
-    const deps = { database: world.database, notifications } as unknown as Dependencies;
+    const deps = { database: world.database, notifications, readRunStatus } as unknown as Dependencies;
     const first = { row, view: { ...row, state: 'planning' } } as unknown as Parameters<
       typeof readWhenChanged
     >[1];
@@ -57,7 +58,12 @@ describe('a request that waits for a change', () => {
     await ask(2);
     const notifications = { subscribe: () => () => {} };
     const control = { view: async () => null };
-    const deps = { database: world.database, notifications, control } as unknown as Dependencies;
+    const deps = {
+      database: world.database,
+      notifications,
+      readRunStatus,
+      control,
+    } as unknown as Dependencies;
     const signal = new AbortController().signal;
     const { view } = await readWhenChanged(deps, first, { seconds: 3_600, signal });
     assert.equal(view.question?.id, '2');

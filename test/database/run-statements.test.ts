@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUIDv7 } from 'node:crypto';
-import { MAX_ARTIFACTS } from '../../src/domain/common/limits.ts';
+import { MAX_ARTIFACTS, MAX_LISTED_ATTEMPTS, MAX_LISTED_RERUNS } from '../../src/domain/common/limits.ts';
 import {
   findArtifact,
   listArtifacts,
@@ -52,6 +52,7 @@ import {
   eraseRun,
   findEndedRuns,
   findOpenRuns,
+  findRunStatus,
   findUnrecordedPauses,
   hasOpenRuns,
   listEnginePausedRuns,
@@ -64,6 +65,7 @@ import {
   recordEnginePause,
   removeOldRuns,
   type RunFilter,
+  type TaskRunRow,
 } from '../../src/database/tasks/task-runs.ts';
 import { useInstallation } from '../support/installation.ts';
 import { newRunRow } from '../support/run-row.ts';
@@ -304,6 +306,51 @@ describe('the statements about runs', () => {
       assert.deepEqual([page.rows.length, page.nextCursor], [3, idOf('asked before')]);
       const last = await listRuns(fresh.database, { ...filterOf({}), limit: 8 });
       assert.deepEqual([last.rows.length, last.nextCursor], [8, null]);
+    });
+
+    it('do not read the long texts of listed runs', async () => {
+      await rows.run({ description: 'long', metadata: '{"issue":5}' });
+      const inProject = { projectIds: [fresh.installation.project_id], limit: 2 };
+      const { rows: listed } = await listRuns(fresh.database, inProject);
+      const { rows: found } = await listRuns(fresh.database, { ...inProject, metadata: { issue: '5' } });
+      assert.deepEqual([listed.length, found.length], [1, 1]);
+      for (const row of [...listed, ...found]) {
+        const { description, output, callback_body, callback_secret, metadata } = row as Partial<TaskRunRow>;
+        assert.deepEqual([description, output, callback_body, callback_secret], Array(4).fill(undefined));
+        assert.equal(metadata, '{"issue":5}');
+      }
+    });
+
+    it('return what requests that follow a run compare', async () => {
+      const question = { step: 'design', agent: 'architect', text: 'Why?', at: at(1).toISOString() };
+      const run = await rows.run({
+        state: 'paused',
+        paused_from: 'executing',
+        question: JSON.stringify(question),
+      });
+      assert.deepEqual(
+        { ...(await findRunStatus(fresh.database, run)) },
+        {
+          id: run,
+          state: 'paused',
+          question,
+          callback_status: 'none',
+          callback_retry_id: null,
+        },
+      );
+      assert.equal(await findRunStatus(fresh.database, randomUUIDv7()), null);
+    });
+
+    it('return at most the newest 100 reruns', async () => {
+      const first = await rows.run();
+      const ids: string[] = [];
+      for (let number = 0; number <= MAX_LISTED_RERUNS; number += 1)
+        ids.push(await rows.run({ rerun_of: first, id: idAt(NOW, number) }));
+      const listed = await listReruns(fresh.database, first);
+      assert.deepEqual(
+        listed.map(({ execution_id: id }) => id),
+        ids.slice(1),
+      );
     });
 
     it('return the reruns of a run, the oldest first, and its plan', async () => {
@@ -861,6 +908,31 @@ describe('the statements about runs', () => {
       assert.deepEqual(await claim(9), [[third, 'a']]);
       assert.deepEqual(await claim(9, at(60)), []);
       assert.equal((await claim(9, at(60.001))).length, 3);
+    });
+
+    it('list the attempts for the newest events, by configuration', async () => {
+      const run = await rows.run({ last_seq: 60 });
+      for (let number = 0; number <= MAX_LISTED_ATTEMPTS; number += 1) {
+        const event = { executionId: run, id: number % 2 === 0 ? 'b' : 'a', seq: 1 + Math.floor(number / 2) };
+        await beginPush(fresh.database, event, {
+          id: idAt(NOW, number),
+          attempt: 1,
+          url: URL,
+          request_headers: {},
+          request_body: 'x'.repeat(100_000),
+          attempted_at: at(number),
+        });
+      }
+      const listed = await listPushAttempts(fresh.database, run);
+      const seqs = Array.from({ length: 51 }, (_, index) => index + 1);
+      assert.deepEqual(
+        listed.map(({ config_id, seq }) => [config_id, seq]),
+        [...seqs.slice(1, 50).map((seq) => ['a', seq]), ...seqs.map((seq) => ['b', seq])],
+      );
+      // 8 MiB are 83 payloads: those of the newest events.
+      const withBody = listed.filter(({ request_body: body }) => body !== null);
+      assert.equal(withBody.length, 83);
+      assert.ok(withBody.every(({ seq }) => seq > 9));
     });
 
     it('log each attempt with every field, and close earlier ones of the same event', async () => {

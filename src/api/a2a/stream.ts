@@ -51,8 +51,8 @@ export async function* taskStream(deps: Dependencies, stream: TaskStream): Async
     if (isTerminal(view.state) && sent >= view.last_seq) return;
     let standing = await standingAt(deps, row.id, sent);
     while (!signal.aborted && (await credential.isValid())) {
-      // The row is read first: all events that it counts are then among the events read after it.
-      const current = await findRun(database, row.id);
+      // The status is read first: all events until then are among the events read after it.
+      const current = await deps.readRunStatus(row.id);
       const events = await listEventsAfter(database, row.id, sent, BATCH);
       for (const event of events) {
         if (SAVING.has(event.type)) yield* newArtifacts(event.type === 'run.ended');

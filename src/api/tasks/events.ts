@@ -3,7 +3,7 @@ import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
 import { callbackStatusOf } from '../../domain/tasks/callback.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import { listEventsAfter } from '../../database/tasks/feed.ts';
-import { findRun, type TaskRunRow } from '../../database/tasks/task-runs.ts';
+import type { RunStatus, TaskRunRow } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Caller } from '../http/caller.ts';
 import { watchCredential } from '../http/credential-watch.ts';
@@ -55,8 +55,8 @@ function textsOf(events: readonly FeedEvent[]): string {
 }
 
 /** Returns true if the feed is complete: the run has ended and its callback is not pending. */
-export function isFeedOver(row: TaskRunRow): boolean {
-  return isTerminal(row.state) && callbackStatusOf(row) !== 'pending';
+export function isFeedOver(run: RunStatus): boolean {
+  return isTerminal(run.state) && callbackStatusOf(run) !== 'pending';
 }
 
 /**
@@ -81,14 +81,14 @@ async function* streamTexts(
     // The first bytes show the client that the stream is open.
     yield ': connected\n\n';
     while (!signal.aborted && (await credential.isValid())) {
-      // The row is read first: all events that it counts are then among the events read after it.
-      const row = await findRun(deps.database, executionId);
+      // The status is read first: all events until then are among the events read after it.
+      const status = await deps.readRunStatus(executionId);
       const events = await listEventsAfter(deps.database, executionId, sent, BATCH);
       for (const event of events) yield textOf(event);
       sent = events.at(-1)?.seq ?? sent;
-      if (!row || (isFeedOver(row) && events.length < BATCH)) return;
+      if (!status || (isFeedOver(status) && events.length < BATCH)) return;
       if (events.length > 0) continue;
-      await feedSignal.wait(isTerminal(row.state) ? PENDING_CALLBACK_POLL_MS : RECHECK_MS);
+      await feedSignal.wait(isTerminal(status.state) ? PENDING_CALLBACK_POLL_MS : RECHECK_MS);
     }
   } finally {
     credential.close();

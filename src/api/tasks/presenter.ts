@@ -1,6 +1,7 @@
 import { withoutRepeatedSignatures, withoutSignatures } from '../../outbound/webhook-request.ts';
 import { callbackStatusOf } from '../../domain/tasks/callback.ts';
 import type { RunView, Usage } from '../../domain/tasks/run-schemas.ts';
+import type { ListedAttempt } from '../../domain/tasks/listed-attempts.ts';
 import { roomOf } from '../../domain/tasks/task-run.ts';
 import type { PushAttemptRow } from '../../database/tasks/push.ts';
 import type {
@@ -11,7 +12,7 @@ import type {
 import type { Rerun } from '../../database/tasks/reruns.ts';
 import { JsonText } from '../http/json-text.ts';
 import { viewOfRow } from '../../database/tasks/run-views.ts';
-import type { TaskRunRow } from '../../database/tasks/task-runs.ts';
+import type { ListedRun, TaskRunRow } from '../../database/tasks/task-runs.ts';
 
 /** Returns the URL to poll a run. */
 export function statusUrl(baseUrl: string, executionId: string): string {
@@ -67,7 +68,7 @@ export function presentDetail(
 }
 
 /** Returns a run as an entry of a list, from its row alone. */
-export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: PresenterContext) {
+export function presentListed(row: ListedRun, { baseUrl, labelOf }: PresenterContext) {
   const view = viewOfRow(row);
   return {
     execution_id: row.id,
@@ -90,20 +91,20 @@ export function presentListed(row: TaskRunRow, { baseUrl, labelOf }: PresenterCo
 }
 
 /** Returns an attempt with its full request and response. `signed`: with the signature of the request. */
-export function presentAttempt(row: CallbackAttemptRow, signed: boolean) {
+export function presentAttempt(row: ListedAttempt<CallbackAttemptRow>, signed: boolean) {
   const { id, execution_id, attempt, trigger } = row;
   return { id, execution_id, attempt, trigger, ...presentRequest(row, signed) };
 }
 
 /** Returns an attempt of a push notification, like {@link presentAttempt}. */
-export function presentPushAttempt(row: PushAttemptRow, signed: boolean) {
+export function presentPushAttempt(row: ListedAttempt<PushAttemptRow>, signed: boolean) {
   const { id, execution_id, config_id, seq, attempt } = row;
   return { id, execution_id, config_id, seq, attempt, ...presentRequest(row, signed) };
 }
 
 /** The fields that all attempts have. */
 type RequestFields = EndedAttempt &
-  Pick<CallbackAttemptRow, 'url' | 'request_headers' | 'request_body' | 'attempted_at'>;
+  Pick<ListedAttempt<CallbackAttemptRow>, 'url' | 'request_headers' | 'request_body' | 'attempted_at'>;
 
 function presentRequest(row: RequestFields, signed: boolean) {
   const stored = { headers: row.response_headers ?? null, body: row.response_body ?? null };
@@ -139,7 +140,7 @@ function presentAttemptBriefly(row: BriefCallbackAttempt) {
   };
 }
 
-function presentTiming(row: TaskRunRow, view: RunView) {
+function presentTiming(row: ListedRun, view: RunView) {
   return {
     created_at: row.created_at.toISOString(),
     started_at: view.started_at,

@@ -244,7 +244,7 @@ function pushes(deps: Dependencies): Route {
   return attemptsRoute(deps, {
     path: `${ONE}/push-notifications`,
     operationId: 'readTaskPushNotifications',
-    summary: 'List the attempts of push notifications of a run, by configuration, oldest first',
+    summary: 'List the newest 100 attempts of push notifications of a run, by configuration, oldest first',
     list: schema.pushList,
     find: listPushAttempts,
     present: presentPushAttempt,

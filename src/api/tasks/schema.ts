@@ -145,7 +145,7 @@ export const detail = z
           created_at: timestamp,
         }),
       )
-      .describe('Reruns of this run, oldest first'),
+      .describe('The newest 100 reruns of this run, oldest first'),
   })
   .meta({ id: 'TaskDetail' });
 
@@ -291,7 +291,10 @@ export const eventParameters = z.strictObject({
 const attemptedRequest = {
   url: z.string(),
   request_headers: z.record(z.string(), z.string()),
-  request_body: z.string(),
+  request_body: z
+    .string()
+    .nullable()
+    .describe('Null for older attempts if the bodies of all have more than 8 MiB'),
   response_status: z.int().nullable(),
   response_headers: z.record(z.string(), z.string()).nullable(),
   response_body: z.string().nullable().describe('The first 16 KiB'),

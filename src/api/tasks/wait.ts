@@ -2,8 +2,8 @@ import { MAX_WAIT_SECONDS } from '../../domain/common/limits.ts';
 import type { RunView } from '../../domain/tasks/run-schemas.ts';
 import { openQuestionOf } from '../../domain/tasks/run-state.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
-import { viewOfRow, type RunWithView } from '../../database/tasks/run-views.ts';
-import { findRun } from '../../database/tasks/task-runs.ts';
+import type { RunWithView } from '../../database/tasks/run-views.ts';
+import { findRun, type RunStatus } from '../../database/tasks/task-runs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { readRun } from './read.ts';
 
@@ -44,28 +44,28 @@ export async function readWhenChanged(
 ): Promise<RunWithView> {
   const until = performance.now() + seconds * 1_000;
   const before = first.view;
-  const isSame = (view: RunView) =>
-    view.state === before.state && openQuestionOf(view) === openQuestionOf(before);
+  const isSame = ({ state, question }: RunView | RunStatus) =>
+    state === before.state && openQuestionOf({ question: question ?? null }) === openQuestionOf(before);
   const feedSignal = createFeedSignal(deps, first.row.id, signal);
   try {
-    let reading = first;
     while (!isTerminal(before.state)) {
-      // Also read before the first signal: the run may have changed between `first` and the subscription.
-      const row = await findRun(deps.database, first.row.id);
-      if (!row) break;
-      // A change is stored before the workflow shows it, so reading the row is enough.
-      reading = isSame(viewOfRow(row)) ? { row, view: reading.view } : await readRun(deps, row);
+      // Also read before the first signal: the run may have changed between `first` and the subscription. A change is stored
+      // before the workflow shows it, so reading the row is enough.
+      const status = await deps.readRunStatus(first.row.id);
+      if (status === null) break;
+      const reading = isSame(status) ? first : await readAgain(deps, first);
+      if (!isSame(reading.view)) return reading;
       const left = until - performance.now();
-      if (!isSame(reading.view) || left <= 0 || signal.aborted) break;
+      if (left <= 0 || signal.aborted) break;
       await feedSignal.wait(left);
     }
-    return isSame(reading.view) ? await readLast(deps, reading) : reading;
+    return await readAgain(deps, first);
   } finally {
     feedSignal.close();
   }
 }
 
-async function readLast(deps: Dependencies, reading: RunWithView): Promise<RunWithView> {
+async function readAgain(deps: Dependencies, reading: RunWithView): Promise<RunWithView> {
   const row = await findRun(deps.database, reading.row.id);
   return row ? await readRun(deps, row) : reading;
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { InferEntity } from '@mikro-orm/core';
 import { MAX_LISTED_ATTEMPTS } from '../../domain/common/limits.ts';
+import { limitPayloads, type ListedAttempt } from '../../domain/tasks/listed-attempts.ts';
 import { triggerOf } from '../../domain/tasks/callback.ts';
 import type { FeedEntry } from '../../domain/tasks/feed-events.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
@@ -38,13 +39,16 @@ export type EndedAttempt = Pick<
   | 'reconnected'
 >;
 
-/** Returns the newest {@link MAX_LISTED_ATTEMPTS} attempts of a run's callback, oldest first. */
+/**
+ * Returns the newest {@link MAX_LISTED_ATTEMPTS} attempts of a run's callback, oldest first; the older ones without their
+ * payloads if all are too large.
+ */
 export async function listCallbackAttempts(
   database: Database,
   executionId: string,
-): Promise<CallbackAttemptRow[]> {
+): Promise<ListedAttempt<CallbackAttemptRow>[]> {
   const newest = await database.em.fork().find(CallbackAttempt, { execution_id: executionId }, NEWEST);
-  return newest.toReversed();
+  return limitPayloads(newest).toReversed();
 }
 
 const NEWEST = { orderBy: { attempt: 'desc' }, limit: MAX_LISTED_ATTEMPTS } as const;

@@ -36,7 +36,7 @@ export async function listChangedRuns(
   // Open runs first: a run that ends between the two statements is found twice, instead of never.
   const open = states?.every(isTerminal)
     ? []
-    : await findNewestRuns(database, openRunsOf(filter), most, 'updated_at');
+    : await findNewestRuns(database, openRunsOf(filter), most, { order: 'updated_at' });
   const { rows: ended, readTo } = states?.some((state) => !isTerminal(state))
     ? { rows: [], readTo: null }
     : await findEnded(database, endedRunsOf(filter), most);
@@ -58,8 +58,12 @@ async function findEnded(
   conditions: PageConditions,
   most: number,
 ): Promise<{ rows: TaskRunRow[]; readTo: Position | null }> {
-  if (conditions.checked.length > 0) return await findRunsInParts(database, conditions, most, 'completed_at');
-  return { rows: await findNewestRuns(database, conditions.indexed, most, 'completed_at'), readTo: null };
+  if (conditions.checked.length > 0)
+    return await findRunsInParts(database, conditions, most, { order: 'completed_at' });
+  return {
+    rows: await findNewestRuns(database, conditions.indexed, most, { order: 'completed_at' }),
+    readTo: null,
+  };
 }
 
 function openRunsOf(filter: ChangedRunFilter): Condition[] {

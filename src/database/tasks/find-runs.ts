@@ -18,6 +18,9 @@ export type PageConditions = { indexed: Condition[]; checked: Condition[] };
 /** The column that orders a list, descending; then the id. */
 export type Order = 'id' | 'completed_at' | 'updated_at';
 
+/** How a list is read: its order, the ids by default, and columns that are missing in the rows. */
+type Reading = { order?: Order; exclude?: readonly Extract<keyof TaskRunRow, string>[] };
+
 /** The position of a run in a list: its id, and its time if the list is ordered by one. */
 export type Position = { id: string; at?: Date };
 
@@ -36,17 +39,18 @@ export async function findRunsInParts(
   database: Database,
   { indexed, checked }: PageConditions,
   most: number,
-  order: Order = 'id',
+  reading: Reading = {},
 ): Promise<{ rows: TaskRunRow[]; readTo: Position | null }> {
+  const { order = 'id' } = reading;
   const first = await findPositions(database, indexed, { limit: FIRST_PART }, order);
   const ids = first.map(({ id }) => id);
-  const rows = await findNewestRuns(database, [among(ids), ...checked], most, order);
+  const rows = await findNewestRuns(database, [among(ids), ...checked], most, reading);
   const last = first[FIRST_PART - 1];
   if (last === undefined || rows.length === most) return { rows, readTo: null };
   const rest = [...indexed, after(last, order)];
   const readTo = await findEndOfPart(database, rest, MAX_CHECKED_RUNS - FIRST_PART, order);
   const conditions = [...rest, ...checked, ...upTo(readTo, order)];
-  rows.push(...(await findNewestRuns(database, conditions, most - rows.length, order)));
+  rows.push(...(await findNewestRuns(database, conditions, most - rows.length, reading)));
   return { rows, readTo };
 }
 
@@ -55,11 +59,11 @@ export async function findNewestRuns(
   database: Database,
   conditions: Condition[],
   most: number,
-  order: Order = 'id',
+  { order = 'id', exclude = [] }: Reading = {},
 ): Promise<TaskRunRow[]> {
-  return await database.em
-    .fork()
-    .find(TaskRun, { $and: conditions }, { orderBy: orderBy(order), limit: most });
+  const options = { orderBy: orderBy(order), limit: most, exclude: [...exclude] };
+  const rows = await database.em.fork().find(TaskRun, { $and: conditions }, options);
+  return rows as unknown as TaskRunRow[];
 }
 
 /** Returns the condition for the runs after a position in a list. */

@@ -1,7 +1,8 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
-import { MAX_A2A_PUSH_CONFIGS } from '../../domain/common/limits.ts';
+import { MAX_A2A_PUSH_CONFIGS, MAX_LISTED_ATTEMPTS } from '../../domain/common/limits.ts';
 import type { FeedEvent } from '../../domain/tasks/feed-events.ts';
+import { limitPayloads, type ListedAttempt } from '../../domain/tasks/listed-attempts.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import type { EndedAttempt } from './callbacks.ts';
 import { PushAttempt, PushConfig, TaskEvent } from './entities.ts';
@@ -62,15 +63,24 @@ export async function deletePushConfig(database: Database, { executionId, id }: 
   await database.em.fork().nativeDelete(PushConfig, { execution_id: executionId, id });
 }
 
-/** Returns the log of all notifications of a run, oldest first. */
-export async function listPushAttempts(database: Database, executionId: string): Promise<PushAttemptRow[]> {
-  return await database.em
-    .fork()
-    .find(
-      PushAttempt,
-      { execution_id: executionId },
-      { orderBy: { config_id: 'asc', seq: 'asc', attempt: 'asc' } },
-    );
+/**
+ * Returns the attempts for the newest events of a run, at most {@link MAX_LISTED_ATTEMPTS}, by configuration, oldest first; the
+ * older ones without their payloads if all are too large.
+ */
+export async function listPushAttempts(
+  database: Database,
+  executionId: string,
+): Promise<ListedAttempt<PushAttemptRow>[]> {
+  const newest = await database.em.fork().find(
+    PushAttempt,
+    { execution_id: executionId },
+    {
+      orderBy: { seq: 'desc', config_id: 'desc', attempt: 'desc' },
+      limit: MAX_LISTED_ATTEMPTS,
+    },
+  );
+  const byConfig = Map.groupBy(limitPayloads(newest).toReversed(), ({ config_id: id }) => id);
+  return [...byConfig.keys()].toSorted().flatMap((id) => byConfig.get(id) ?? []);
 }
 
 /**

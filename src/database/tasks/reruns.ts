@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { MAX_LISTED_RERUNS } from '../../domain/common/limits.ts';
 import type { StoredPlan } from '../../domain/tasks/rerun.ts';
 import type { TaskState } from '../../domain/tasks/task-states.ts';
 import { queryBuilderOf, type Database, type QueryBuilder } from '../database.ts';
@@ -15,13 +16,13 @@ export async function findPlan(database: Database, executionId: string): Promise
   return rows[0]?.plan ?? null;
 }
 
-/** Returns the reruns of a run, the oldest first. */
+/** Returns the newest {@link MAX_LISTED_RERUNS} reruns of a run, the oldest first. */
 export async function listReruns(database: Database, executionId: string): Promise<Rerun[]> {
   const { rows } = await sql<Omit<Rerun, 'created_at'> & { created_at: string }>`
     select id as execution_id, state, rerun_from, created_at from task_runs
-    where rerun_of = ${executionId}::uuid order by id
+    where rerun_of = ${executionId}::uuid order by id desc limit ${MAX_LISTED_RERUNS}
   `.execute(queryBuilderOf(database));
-  return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
+  return rows.toReversed().map((row) => ({ ...row, created_at: new Date(row.created_at) }));
 }
 
 /** A step that a rerun keeps, with its ids in both runs. */

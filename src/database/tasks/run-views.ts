@@ -2,10 +2,10 @@ import type { RunView } from '../../domain/tasks/run-schemas.ts';
 import { progressOf } from '../../domain/tasks/task-run.ts';
 import { isTerminal } from '../../domain/tasks/task-states.ts';
 import type { Database } from '../database.ts';
-import { findRun, type TaskRunRow } from './task-runs.ts';
+import { findRun, type ListedRun, type TaskRunRow } from './task-runs.ts';
 
-/** Returns the stored projection of a run, with the fields of the workflow's own view. */
-export function viewOfRow(row: TaskRunRow): RunView {
+/** Returns the stored projection of a run, with the fields of the workflow's own view; without the output of a listed run. */
+export function viewOfRow(row: ListedRun & Partial<TaskRunRow>): RunView {
   return {
     state: row.state,
     paused_from: row.paused_from ?? null,

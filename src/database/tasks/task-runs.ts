@@ -86,6 +86,19 @@ export async function findRun(database: Database, id: string): Promise<TaskRunRo
   return await database.em.fork().findOne(TaskRun, { id });
 }
 
+/** What requests that follow a run compare after each of its events. */
+const STATUS = ['state', 'question', 'callback_status', 'callback_retry_id'] as const;
+export type RunStatus = Pick<TaskRunRow, (typeof STATUS)[number]>;
+
+/** Returns the status of a run, or null. The whole row can have megabytes. */
+export async function findRunStatus(database: Database, id: string): Promise<RunStatus | null> {
+  return await database.em.fork().findOne(TaskRun, { id }, { fields: STATUS });
+}
+
+/** Columns that a list of runs does not show. The texts can have 200 KB each. */
+const UNLISTED = ['description', 'output', 'callback_body', 'callback_secret'] as const;
+export type ListedRun = Omit<TaskRunRow, (typeof UNLISTED)[number]>;
+
 /**
  * Returns a page of runs, newest first. `nextCursor` is null on the last page. A page with filters may have fewer rows than
  * the limit before that, since the number of runs that are checked for a page is limited (`MAX_CHECKED_RUNS`).
@@ -93,13 +106,14 @@ export async function findRun(database: Database, id: string): Promise<TaskRunRo
 export async function listRuns(
   database: Database,
   filter: RunFilter,
-): Promise<{ rows: TaskRunRow[]; nextCursor: string | null }> {
+): Promise<{ rows: ListedRun[]; nextCursor: string | null }> {
   if (filter.projectIds.length === 0) return { rows: [], nextCursor: null };
   const { indexed, checked, isLimited } = await conditionsOf(database, filter);
   const most = filter.limit + 1;
+  const reading = { exclude: UNLISTED };
   const { rows, readTo } = isLimited
-    ? { rows: await findNewestRuns(database, [...indexed, ...checked], most), readTo: null }
-    : await findRunsInParts(database, { indexed, checked }, most);
+    ? { rows: await findNewestRuns(database, [...indexed, ...checked], most, reading), readTo: null }
+    : await findRunsInParts(database, { indexed, checked }, most, reading);
   const page = rows.slice(0, filter.limit);
   const next = rows.length > filter.limit ? page.at(-1) : readTo;
   return { rows: page, nextCursor: next?.id ?? null };

@@ -52,10 +52,12 @@ export const MAX_PAGE = 200;
 export const IDEMPOTENCY_RETENTION_MS = 24 * 3_600_000;
 /** Lifetime of a token from `POST /api/v1/tokens`, in seconds. */
 export const TOKEN_SECONDS = 15 * 60;
-/** Attempts of a delivery, or of a callback, that are listed: the newest ones. */
+/** Attempts of a delivery, a callback, or the push notifications of a run, that are listed: the newest ones. */
 export const MAX_LISTED_ATTEMPTS = 100;
-/** Size of the payloads in the detail of a delivery, in bytes. The newest attempts have one, at least the last. */
+/** Size of the payloads in a list of attempts, in bytes. The newest attempts have one, at least the last. */
 export const MAX_LISTED_PAYLOAD_BYTES = 8_388_608;
+/** Reruns in the detail of a run: the newest ones. */
+export const MAX_LISTED_RERUNS = 100;
 /** Events per request. */
 export const MAX_EVENTS_PER_REQUEST = 500;
 /** Errors that the response to any invalid request lists. Its `detail` contains the number of all errors. */

@@ -144,7 +144,13 @@ function AttemptRequest({ attempt }: { attempt: Attempt }) {
         Request: POST {attempt.url}
       </Text>
       <Headers headers={attempt.request_headers} />
-      <BodyView text={attempt.request_body} label="request body" />
+      {attempt.request_body === null ? (
+        <Text size="sm" c="dimmed">
+          Only newer attempts show their request body, because it is large.
+        </Text>
+      ) : (
+        <BodyView text={attempt.request_body} label="request body" />
+      )}
     </>
   );
 }

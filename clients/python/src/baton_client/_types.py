@@ -1,5 +1,5 @@
 # Generated from the schemas of the service by dev/types/python-types.ts.
-# Their SHA-256 is 9558911c0fbd3daf46c2950ede3d8b5479fb31c43098d374a966abbca9b06c95.
+# Their SHA-256 is 5e99d8ce9a5854865c26f8f4103ef9295d254c0ceee3d206fa11248b92c79984.
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ class CallbackAttempt(TypedDict):
     """
     url: str
     request_headers: dict[str, str]
-    request_body: str
+    request_body: str | None
+    """
+    Null for older attempts if the bodies of all have more than 8 MiB
+    """
     response_status: int | None
     response_headers: dict[str, str] | None
     response_body: str | None
@@ -1801,7 +1804,7 @@ class TaskDetail(TypedDict):
     """
     reruns: list[TaskDetailRerun]
     """
-    Reruns of this run, oldest first
+    The newest 100 reruns of this run, oldest first
     """
 
 
