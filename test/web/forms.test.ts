@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { actionOfKey } from '../../web/forms/enter-key.ts';
 import { createOneAtATime } from '../../web/forms/one-at-a-time.ts';
+import { webhookPlan } from '../../src/domain/webhooks/webhook-plan.ts';
 import { createRequestKeys } from '../../web/forms/request-key.ts';
+import { validate } from '../../web/forms/validate.ts';
 import { overlapHoursOf } from '../../web/pages/settings/keys/overlap.ts';
+import {
+  completeSubscriptions,
+  draftFilter,
+  newFilter,
+  subscriptionsOf,
+  type DraftEvents,
+} from '../../web/pages/webhooks/form/draft-filters.ts';
 
 describe('Enter in a form that only its buttons save', () => {
   const press = (change: object, isField: boolean) =>
@@ -70,5 +79,36 @@ describe('the overlap of a rotated key', () => {
       [721, null],
     ];
     for (const [given, hours] of table) assert.equal(overlapHoursOf(given), hours, JSON.stringify(given));
+  });
+});
+
+describe('a filter of a webhook in the form', () => {
+  const event = 'issue.updated';
+  const field = 'status';
+  const errorsOf = (events: DraftEvents) => {
+    const plan = { name: 'Billing', url: 'https://api.acme.example/hooks', events: subscriptionsOf(events) };
+    return validate(webhookPlan, plan);
+  };
+
+  it('without a value has an error, and is missing in the preview', () => {
+    for (const operator of ['changed_to', 'values'] as const) {
+      const events = { [event]: [newFilter({ field, operator, values: [] })] };
+      assert.deepEqual(errorsOf(events), { 'events.0.filters.0.values': 'Must have at least 1 entry.' });
+      assert.deepEqual(completeSubscriptions(events), [{ event, filters: [] }]);
+    }
+  });
+
+  it('keeps the type of its value, also of an empty one', () => {
+    for (const value of ['Done', 0, false, null]) {
+      const events = { [event]: [draftFilter({ field, changed_to: value })] };
+      assert.deepEqual(errorsOf(events), {});
+      const stored = [{ event, filters: [{ field, changed_to: value }] }];
+      assert.deepEqual(subscriptionsOf(events), stored);
+      assert.deepEqual(completeSubscriptions(events), stored);
+    }
+  });
+
+  it('that is stored with an empty text has no value', () => {
+    assert.deepEqual(draftFilter({ field, changed_to: '' }).values, []);
   });
 });

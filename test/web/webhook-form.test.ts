@@ -69,6 +69,23 @@ describe('the webhook form', () => {
     ]);
   });
 
+  it('shows an error beside a filter without a value, and saves it when it has one', async () => {
+    await fill();
+    await page.getByRole('button', { name: 'Add filter for issue.updated' }).click();
+    const filters = page.getByRole('group', { name: 'Filters of issue.updated' });
+    await createButton().click();
+    await filters.getByText('Must have at least 1 entry.').waitFor();
+    await page.getByText('Fix 1 error above').waitFor();
+    assert.equal(await filters.getByLabel('Value').getAttribute('aria-invalid'), 'true');
+    assert.deepEqual(await webhooks(), []);
+    await filters.getByLabel('Value').fill('Done');
+    await filters.getByText('Must have at least 1 entry.').waitFor({ state: 'detached' });
+    await createButton().click();
+    await page.getByRole('heading', { name: 'api.acme.example' }).waitFor();
+    const [created] = await webhooks();
+    assert.deepEqual(created?.events[0]?.filters, [{ field: 'status', changed_to: 'Done' }]);
+  });
+
   it('suggests the status of failed deployments, although no event had it yet', async () => {
     await at.go(`${LIST}/new`);
     await page.getByRole('checkbox', { name: 'deployment.completed' }).check();

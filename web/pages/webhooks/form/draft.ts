@@ -1,23 +1,8 @@
-import { EVENT_KINDS, type EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
 import { MAX_WEBHOOK_NAME_LENGTH } from '../../../../src/domain/common/limits.ts';
-import {
-  exposesSecret,
-  type Filter,
-  type FilterField,
-  type FilterValue,
-  type Subscription,
-} from '../../../../src/domain/webhooks/webhook.ts';
+import { exposesSecret, type Subscription } from '../../../../src/domain/webhooks/webhook.ts';
 import { randomHex } from '../../../forms/random.ts';
 import type { Webhook } from '../parts/queries.ts';
-
-/** One filter in the form. `key` identifies it. */
-export type DraftFilter = {
-  key: number;
-  field: FilterField;
-  operator: 'changed_to' | 'values';
-  /** One for `changed_to`. */
-  values: FilterValue[];
-};
+import { draftFilter, subscriptionsOf, type DraftEvents } from './draft-filters.ts';
 
 /** `keep`: the current secret, or none. */
 export type SecretMode = 'keep' | 'generate' | 'paste' | 'none';
@@ -27,8 +12,7 @@ export type Draft = {
   name: string;
   description: string;
   url: string;
-  /** The subscribed kinds with their filters. */
-  events: Partial<Record<EventKind, DraftFilter[]>>;
+  events: DraftEvents;
   secretMode: SecretMode;
   generated: string;
   pasted: string;
@@ -81,41 +65,7 @@ export function isChanged(draft: Draft, initial: Draft): boolean {
 }
 
 function contentOf(draft: Draft): string {
-  return JSON.stringify({ ...draft, generated: '', events: subscriptionsOf(draft) });
-}
-
-let lastKey = 0;
-
-/** A filter with its own key. */
-export function newFilter(fields: Omit<DraftFilter, 'key'>): DraftFilter {
-  lastKey += 1;
-  return { key: lastKey, ...fields };
-}
-
-function draftFilter(filter: Filter): DraftFilter {
-  return 'values' in filter
-    ? newFilter({ field: filter.field, operator: 'values', values: filter.values })
-    : newFilter({ field: filter.field, operator: 'changed_to', values: [filter.changed_to] });
-}
-
-/** Returns the subscriptions for the API, in the order of the tree. Keeps incomplete filters. */
-export function subscriptionsOf({ events }: Pick<Draft, 'events'>): Subscription[] {
-  return EVENT_KINDS.flatMap((event) => {
-    const filters = events[event];
-    return filters ? [{ event, filters: filters.map(filterOf) }] : [];
-  });
-}
-
-function filterOf({ field, operator, values }: DraftFilter): Filter {
-  return operator === 'values' ? { field, values } : { field, changed_to: values[0] ?? '' };
-}
-
-/** Returns the subscriptions without incomplete filters, for the preview. */
-export function completeSubscriptions({ events }: Pick<Draft, 'events'>): Subscription[] {
-  const written = Object.entries(events).map(
-    ([event, filters]) => [event, filters.filter(({ values }) => values.length > 0)] as const,
-  );
-  return subscriptionsOf({ events: Object.fromEntries(written) });
+  return JSON.stringify({ ...draft, generated: '', events: subscriptionsOf(draft.events) });
 }
 
 /** Returns the secret of the draft; undefined if it stays unchanged, null if it is removed. */
@@ -138,7 +88,7 @@ export function bodyOf(draft: Draft, before: Webhook | undefined) {
     name: draft.name.trim() === '' ? nameFrom(draft.url) : draft.name,
     description: draft.description.trim() || null,
     url: draft.url.trim(),
-    events: subscriptionsOf(draft),
+    events: subscriptionsOf(draft.events),
     ...(secret === undefined || (!before && secret === null) ? {} : { secret }),
     include_secret_header: draft.includeSecretHeader,
     ...(needsConsent(draft, before) ? { allow_secret_over_http: draft.allowSecretOverHttp } : {}),

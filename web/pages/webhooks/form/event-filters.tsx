@@ -9,7 +9,7 @@ import type { FilterField, FilterValue } from '../../../../src/domain/webhooks/w
 import { IconPlus, IconX } from '../../../components/icons.tsx';
 import type { FormErrors } from '../../../forms/validate.ts';
 import { filterValuesQuery } from '../parts/queries.ts';
-import { newFilter, type DraftFilter } from './draft.ts';
+import { newFilter, type DraftFilter } from './draft-filters.ts';
 import classes from './form.module.css';
 import { filterableIn, valueOf, labelOf, USUAL_STATUSES } from './words.ts';
 

@@ -2,15 +2,15 @@ import { Checkbox, Text } from '@mantine/core';
 import { ABOUT_EVENTS, EVENT_KINDS, type EventKind } from '../../../../src/domain/webhooks/event-kinds.ts';
 import type { FormErrors } from '../../../forms/validate.ts';
 import { Panel } from '../../../components/panel.tsx';
-import type { Draft, DraftFilter } from './draft.ts';
+import type { DraftEvents, DraftFilter } from './draft-filters.ts';
 import { EventFilters } from './event-filters.tsx';
 import classes from './form.module.css';
 import { KINDS_BY_RESOURCE } from './words.ts';
 
 type EventTreeProps = {
-  events: Draft['events'];
+  events: DraftEvents;
   errors: FormErrors;
-  onChange: (events: Draft['events']) => void;
+  onChange: (events: DraftEvents) => void;
 };
 
 /** The events as a tree by resource. A selected event shows its filters. */
@@ -61,7 +61,7 @@ export function EventTree({ events, errors, onChange }: EventTreeProps) {
 type KindsBoxProps = {
   label: string;
   kinds: readonly EventKind[];
-  events: Draft['events'];
+  events: DraftEvents;
   onChoose: (kinds: readonly EventKind[], chosen: boolean) => void;
 };
 

@@ -9,7 +9,8 @@ import { errorMessage } from '../../../components/states.tsx';
 import { ButtonLink } from '../../../components/button-link.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import type { Webhook } from '../parts/queries.ts';
-import { bodyOf, draftOf, completeSubscriptions, isChanged, secretOf, type Draft } from './draft.ts';
+import { bodyOf, draftOf, isChanged, secretOf, type Draft } from './draft.ts';
+import { completeSubscriptions } from './draft-filters.ts';
 import classes from './form.module.css';
 import { Preview } from './preview.tsx';
 import { Signing } from './signing.tsx';
@@ -39,7 +40,7 @@ type FormProps = {
  */
 export function WebhookForm({ webhook, onSave, pending, error }: FormProps) {
   const { draft, isDirty, errors, change, submit } = useDraft(webhook, error, onSave);
-  const subscriptions = useMemo(() => completeSubscriptions(draft), [draft]);
+  const subscriptions = useMemo(() => completeSubscriptions(draft.events), [draft.events]);
   const wrong = Object.keys(errors).length;
   const onSubmit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
