@@ -132,6 +132,40 @@ export function useScreens(world: World, options: { cookie?: null } = {}): Scree
 }
 
 /**
+ * Clicks a button of a dialog that shows a result once: again after its first response was lost. Until the second response
+ * arrives, the dialog cannot be closed. Checks that both are the same, and returns their body. `path` is that of the
+ * request.
+ */
+export async function clickUntilAnswered(
+  page: Page,
+  name: string,
+  path: string,
+): Promise<Record<string, string>> {
+  const bodies: Record<string, string>[] = [];
+  const second = Promise.withResolvers<void>();
+  await page.route(path, async (route) => {
+    if (route.request().method() !== 'POST') return await route.continue();
+    const response = await route.fetch();
+    bodies.push(await response.json());
+    if (bodies.length === 1) return await route.abort('internetdisconnected');
+    await second.promise;
+    return await route.fulfill({ response });
+  });
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name }).click();
+  await dialog.getByText('Cannot reach the server.').waitFor();
+  await dialog.getByRole('button', { name }).click();
+  await eventually('the second response is held back', () => bodies.length === 2);
+  assert.deepEqual(bodies[1], bodies[0]);
+  assert.ok(await dialog.getByRole('button', { name: 'Close' }).isDisabled());
+  await page.keyboard.press('Escape');
+  await page.mouse.click(5, 5);
+  second.resolve();
+  await page.unrouteAll({ behavior: 'wait' });
+  return bodies[0] ?? {};
+}
+
+/**
  * Checks a screen against the rules of WCAG 2.2 AA and best practice: all rules in the light theme, and the colour rules
  * in the dark theme, which differs only in colours, and which stays. `within` selects a part of the screen.
  */

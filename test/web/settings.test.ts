@@ -4,7 +4,7 @@ import { MAX_PAGE } from '../../src/domain/common/limits.ts';
 import { eventually } from '../support/eventually.ts';
 import { addPerson, storeKeys } from '../support/people.ts';
 import { PASSWORD, useWorld } from '../support/world.ts';
-import { assertAccessible, DIALOG, openScreens, picture, useScreens } from './screens.ts';
+import { assertAccessible, clickUntilAnswered, DIALOG, openScreens, picture, useScreens } from './screens.ts';
 
 describe('the settings screens', () => {
   const world = useWorld();
@@ -66,6 +66,33 @@ describe('the settings screens', () => {
       assert.equal(await valid.count(), 0);
     }
     assert.equal(await page.getByRole('row', { name: /CI.*revoked/ }).count(), 2);
+  });
+
+  it('do not lose a new key or invitation with a response, or by closing the dialog before it', async () => {
+    const { page } = at;
+    await at.go('/settings/api-keys');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByLabel('Name').fill('Never lost');
+    await page.getByLabel('Expiration').selectOption('In 30 days');
+    const shown = page.getByLabel('API key', { exact: true });
+    const { key } = await clickUntilAnswered(page, 'Create key', '**/api/v1/keys');
+    assert.equal(await shown.textContent(), key);
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page
+      .getByRole('row', { name: /Never lost/ })
+      .getByRole('button', { name: 'Rotate…' })
+      .click();
+    const { key: rotated = '' } = await clickUntilAnswered(page, 'Rotate key', '**/rotate');
+    assert.equal(await shown.textContent(), rotated);
+    assert.equal((await world.send('GET', '/api/v1/me', { key: rotated })).status, 200);
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('row', { name: /Never lost.*replaced/ }).waitFor();
+    assert.equal(await page.getByRole('row', { name: /Never lost/ }).count(), 2);
+    await at.go('/settings/members');
+    await page.getByRole('button', { name: 'Invite member' }).click();
+    await page.getByRole('dialog').getByLabel('E-mail').fill(`zed-${randomUUID()}@example.com`);
+    const { url } = await clickUntilAnswered(page, 'Create invitation', '**/api/v1/invitations');
+    assert.equal(await page.getByLabel('Invitation link').textContent(), url);
   });
 
   it('remove a member, with the keys that the member created unless they are kept', async () => {

@@ -13,7 +13,15 @@ import { MANY_CHANGED } from '../../src/database/webhooks/watched-webhooks.ts';
 import { recordUnmadeRetry } from '../../src/database/webhooks/scheduled-retries.ts';
 import { formatLocal } from '../../web/format/time.ts';
 import { addPerson } from '../support/people.ts';
-import { assertAccessible, assertFitsPhone, DIALOG, openScreens, picture, useScreens } from './screens.ts';
+import {
+  assertAccessible,
+  assertFitsPhone,
+  clickUntilAnswered,
+  DIALOG,
+  openScreens,
+  picture,
+  useScreens,
+} from './screens.ts';
 import { usualDay, withHistory } from './webhook-history.ts';
 
 const LIST = '/settings/integrations/webhooks';
@@ -564,6 +572,17 @@ describe('the webhook screens', function () {
     await assertAccessible(page, 'the deletion dialog', DIALOG);
     await page.getByRole('button', { name: 'Delete webhook' }).click();
     await page.getByText('No webhooks yet').waitFor();
+  });
+
+  it('do not lose a rotated secret with a response, or by closing the dialog before it', async () => {
+    const id = await webhook({ secret: 'quiet' });
+    await at.go(`${LIST}/${id}`);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
+    const { secret } = await clickUntilAnswered(page, 'Rotate secret', '**/rotate-secret');
+    assert.equal(await page.getByRole('textbox', { name: 'New secret' }).inputValue(), secret);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
   it('edit a webhook in the same form', async () => {

@@ -17,6 +17,8 @@ type ConfirmProps = {
   cancelLabel?: string;
   /** Whether the button is red. */
   isDestructive?: boolean;
+  /** Whether the button cannot be clicked yet. */
+  isLoading?: boolean;
   isPending?: boolean;
   error?: unknown;
 };
@@ -31,20 +33,30 @@ export function Confirm(props: ConfirmProps) {
     confirmLabel,
     onConfirm,
     isDestructive = false,
+    isLoading = false,
     isPending = false,
     error,
   } = props;
   const { cancelLabel = 'Cancel' } = props;
   return (
-    <Dialog opened={opened} onClose={onClose} title={title} centered>
+    <Dialog opened={opened} onClose={onClose} title={title} isPending={isPending} centered>
       <Stack gap="md">
         {typeof children === 'string' ? <Text>{children}</Text> : children}
         <ErrorText error={error} />
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} data-autofocus={isDestructive || undefined}>
+          <Button
+            variant="default"
+            onClick={onClose}
+            disabled={isPending}
+            data-autofocus={isDestructive || undefined}
+          >
             {cancelLabel}
           </Button>
-          <Button color={isDestructive ? 'red.8' : 'brand'} onClick={onConfirm} loading={isPending}>
+          <Button
+            color={isDestructive ? 'red.8' : 'brand'}
+            onClick={onConfirm}
+            loading={isPending || isLoading}
+          >
             {confirmLabel}
           </Button>
         </Group>

@@ -4,10 +4,23 @@ import { useEffect, useState } from 'react';
 /** The element that opened the dialog, or the dialog before it. */
 let opener: Element | null = null;
 
+type DialogProps = ModalProps & {
+  /** Whether a request is pending, whose result would be lost: the dialog cannot be closed. */
+  isPending?: boolean;
+};
+
 /** A dialog. When it closes, the focus returns to the element that opened it, or to the page if that element is gone. */
-export function Dialog(props: ModalProps) {
+export function Dialog({ isPending = false, onClose, ...props }: DialogProps) {
   useFocusReturn(props.opened);
-  return <Modal closeButtonProps={{ 'aria-label': 'Close' }} {...props} />;
+  return (
+    <Modal
+      closeButtonProps={{ 'aria-label': 'Close', disabled: isPending }}
+      onClose={() => {
+        if (!isPending) onClose();
+      }}
+      {...props}
+    />
+  );
 }
 
 /** The library returns the focus from a dialog that closes, but not from one that is removed while it is open. */

@@ -47,10 +47,7 @@ export function BulkDialog({ action, runs, others, onClose, onDone, onShowNew }:
   return (
     <Confirm
       opened
-      onClose={() => {
-        // Closing would hide what fails.
-        if (!bulk.isPending) onClose();
-      }}
+      onClose={onClose}
       title={action === 'cancel' ? `Cancel ${count}?` : `Rerun ${count}?`}
       confirmLabel={action === 'cancel' ? `Cancel ${count}` : `Rerun ${count}`}
       cancelLabel={action === 'cancel' ? 'Keep running' : 'Cancel'}

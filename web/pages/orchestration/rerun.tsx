@@ -80,7 +80,7 @@ type StartedProps = {
 /** Shows the callback secret of a rerun once. */
 export function RunStarted({ started, onClose, onOpen }: StartedProps) {
   return (
-    <Dialog opened onClose={onClose} title="Run started">
+    <Dialog opened onClose={onClose} title="Run started" closeOnClickOutside={false}>
       <Stack gap="md">
         <ShownOnce value={started.callback_secret} label="Callback secret">
           Copy the callback secret of the new run now. It is shown only once.

@@ -58,6 +58,7 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
   // No state: Escape right after the first character must find it, and not the value of the last rendering.
   const isChanged = useRef(false);
   const setChanged = useCallback((changed: boolean) => void (isChanged.current = changed), []);
+  const [isPending, setIsPending] = useState(false);
   const [isLeaving, setIsLeaving] = useState(false);
   const close = () => {
     if (!isChanged.current || done) onClose();
@@ -69,6 +70,8 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
       opened
       onClose={close}
       closeOnEscape={!isLeaving}
+      closeOnClickOutside={!done}
+      isPending={isPending && !done}
       title={done ? 'Task submitted' : 'Submit task'}
       size="lg"
     >
@@ -77,6 +80,7 @@ export function SubmitTask({ onClose, onWatch }: SubmitProps) {
       ) : (
         <SubmitForm
           onChanged={setChanged}
+          onPending={setIsPending}
           onDone={(submitted, body) => {
             setHasCallback(body.callback_url !== undefined);
             // Without a callback there is no secret to copy: open the run.
@@ -95,10 +99,12 @@ type Body = Schemas['TaskSubmission'];
 type FormProps = {
   /** Called with whether a text was entered that closing the dialog would discard. */
   onChanged: (isChanged: boolean) => void;
+  /** Called with whether the task is being submitted. */
+  onPending: (isPending: boolean) => void;
   onDone: (submitted: Submitted, body: Body) => void;
 };
 
-function SubmitForm({ onChanged, onDone }: FormProps) {
+function SubmitForm({ onChanged, onPending, onDone }: FormProps) {
   const { projects } = useProjects();
   const queryClient = useQueryClient();
   const form = useForm<Values>({
@@ -126,6 +132,7 @@ function SubmitForm({ onChanged, onDone }: FormProps) {
     },
     onError: (error) => form.setErrors(serverErrors(error)),
   });
+  useEffect(() => onPending(submit.isPending), [submit.isPending, onPending]);
   const isForField = submit.error !== null && Object.keys(serverErrors(submit.error)).length > 0;
 
   return (

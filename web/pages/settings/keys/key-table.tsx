@@ -9,6 +9,7 @@ import { DataTable } from '../../../components/data-table.tsx';
 import { useNow } from '../../../components/now.ts';
 import { Status } from '../../../components/status.tsx';
 import { RelativeTime } from '../../../components/time.tsx';
+import { createRequestKeys } from '../../../forms/request-key.ts';
 import { CreatedKey } from './new-key.tsx';
 import { OVERLAP_ERROR, overlapHoursOf } from './overlap.ts';
 import { keysQuery, keyStatus, type Key } from './queries.ts';
@@ -151,16 +152,16 @@ function Revoke({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
 function Rotate({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
   const queryClient = useQueryClient();
   const [given, setGiven] = useState<number | string>(OVERLAP_HOURS);
+  const [keyOf] = useState(() => createRequestKeys());
   const hours = overlapHoursOf(given);
   const rotate = useMutation({
-    mutationFn: (overlap_hours: number) =>
-      unwrap(
-        api.POST('/api/v1/keys/{id}/rotate', {
-          params: { path: { id: apiKey.id } },
-          body: { overlap_hours },
-        }),
-      ),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: keysQuery.queryKey }),
+    mutationFn(overlap_hours: number) {
+      const body = { overlap_hours };
+      const params = { path: { id: apiKey.id }, header: { 'Idempotency-Key': keyOf(body) } };
+      return unwrap(api.POST('/api/v1/keys/{id}/rotate', { params, body }));
+    },
+    // The new key does not wait for it.
+    onSuccess: () => void queryClient.invalidateQueries({ queryKey: keysQuery.queryKey }),
   });
   if (rotate.data) return <CreatedKey apiKey={rotate.data.key} onClose={onClose} />;
   return (
@@ -184,6 +185,8 @@ function Rotate({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
           max={MAX_KEY_OVERLAP_HOURS}
           clampBehavior="none"
           value={given}
+          // A repeat with another overlap would be refused, because the key is replaced already.
+          disabled={!rotate.isIdle}
           error={hours === null ? OVERLAP_ERROR : null}
           onChange={setGiven}
         />

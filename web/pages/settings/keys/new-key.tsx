@@ -7,6 +7,7 @@ import { DEFAULT_SCOPES, keyPlan } from '../../../../src/domain/people/key-plan.
 import { unwrap, api } from '../../../api/client.ts';
 import { useProjects } from '../../../api/projects.ts';
 import { ShownOnce } from '../../../components/shown-once.tsx';
+import { createRequestKeys } from '../../../forms/request-key.ts';
 import { FormFooter } from '../../../forms/form-footer.tsx';
 import { useApiForm } from '../../../forms/use-api-form.ts';
 import { useFirstProject } from '../../../forms/use-first-project.ts';
@@ -34,6 +35,9 @@ const DAY_MS = 86_400_000;
 export function NewKey({ onClose }: { onClose: () => void }) {
   const { projects } = useProjects();
   const queryClient = useQueryClient();
+  const [keyOf] = useState(() => createRequestKeys());
+  // A repeat must be the same request.
+  const [openedAt] = useState(Date.now);
   const [createdKey, setCreatedKey] = useState<string | null>(null);
   const { form, problem, isSending, onSubmit } = useApiForm({
     initialValues: {
@@ -47,9 +51,10 @@ export function NewKey({ onClose }: { onClose: () => void }) {
       ...body,
       ...(lifetime === ''
         ? {}
-        : { expires_at: new Date(Date.now() + Number(lifetime) * DAY_MS).toISOString() }),
+        : { expires_at: new Date(openedAt + Number(lifetime) * DAY_MS).toISOString() }),
     }),
-    send: (body) => unwrap(api.POST('/api/v1/keys', { body })),
+    send: (body) =>
+      unwrap(api.POST('/api/v1/keys', { params: { header: { 'Idempotency-Key': keyOf(body) } }, body })),
     onDone({ key }) {
       void queryClient.invalidateQueries({ queryKey: keysQuery.queryKey });
       setCreatedKey(key);
@@ -58,7 +63,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   useFirstProject(form);
   if (createdKey) return <CreatedKey apiKey={createdKey} onClose={onClose} />;
   return (
-    <Dialog opened onClose={onClose} title="New key">
+    <Dialog opened onClose={onClose} title="New key" isPending={isSending}>
       <form onSubmit={onSubmit} noValidate>
         <Stack gap="sm">
           <TextInput

@@ -7,6 +7,7 @@ import { rolesToInvite, invitationPlan } from '../../../../src/domain/people/inv
 import { unwrap, api, type Schemas } from '../../../api/client.ts';
 import { useSession } from '../../../api/session.ts';
 import { ShownOnce } from '../../../components/shown-once.tsx';
+import { createRequestKeys } from '../../../forms/request-key.ts';
 import { FormFooter } from '../../../forms/form-footer.tsx';
 import { useApiForm } from '../../../forms/use-api-form.ts';
 import { invitationsQuery } from './queries.ts';
@@ -31,12 +32,16 @@ const MAIL_STATUS_TEXTS: Readonly<Record<NewInvitation['mail'], string>> = {
 export function Invite({ onClose }: { onClose: () => void }) {
   const { me } = useSession();
   const queryClient = useQueryClient();
+  const [keyOf] = useState(() => createRequestKeys());
   const [created, setCreated] = useState<NewInvitation | null>(null);
   const { form, problem, isSending, onSubmit } = useApiForm({
     initialValues: INITIAL_VALUES,
     schema: invitationPlan,
     bodyOf: (values) => values,
-    send: (body) => unwrap(api.POST('/api/v1/invitations', { body })),
+    send: (body) =>
+      unwrap(
+        api.POST('/api/v1/invitations', { params: { header: { 'Idempotency-Key': keyOf(body) } }, body }),
+      ),
     onDone(invitation) {
       void queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey });
       setCreated(invitation);
@@ -47,6 +52,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
       opened
       onClose={onClose}
       title={created ? 'Invitation created' : 'Invite member'}
+      isPending={isSending}
       closeOnClickOutside={created === null}
     >
       {created ? (

@@ -35,7 +35,8 @@ export function RemoveMember({ member, onClose }: { member: Member; onClose: () 
       confirmLabel="Remove member"
       isDestructive
       onConfirm={() => remove.mutate()}
-      isPending={remove.isPending || keys.isPending}
+      isLoading={keys.isPending}
+      isPending={remove.isPending}
       error={remove.error}
     >
       <Stack gap="sm">

@@ -5,6 +5,7 @@ import { unwrap, api } from '../../../api/client.ts';
 import { Moment } from '../../../components/time.tsx';
 import { CopyButton } from '../../../components/copy-button.tsx';
 import { ErrorText } from '../../../components/states.tsx';
+import { createRequestKeys } from '../../../forms/request-key.ts';
 import { Callout } from '../parts/callout.tsx';
 import { refreshWebhook, type Webhook } from '../parts/queries.ts';
 import { Dialog } from '../../../components/dialog.tsx';
@@ -23,18 +24,19 @@ type RotateProps = { webhook: Webhook; opened: boolean; onClose: () => void };
 export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
   const client = useQueryClient();
   const [overlap, setOverlap] = useState<number>(OVERLAPS[0][0]);
+  const [keyOf, setKeyOf] = useState(() => createRequestKeys());
   const rotate = useMutation({
-    mutationFn: () =>
-      unwrap(
-        api.POST('/api/v1/webhooks/{id}/rotate-secret', {
-          params: { path: { id: webhook.id } },
-          body: { overlap_hours: overlap },
-        }),
-      ),
-    onSuccess: async () => await refreshWebhook(client, webhook.id),
+    mutationFn() {
+      const body = { overlap_hours: overlap };
+      const params = { path: { id: webhook.id }, header: { 'Idempotency-Key': keyOf(body) } };
+      return unwrap(api.POST('/api/v1/webhooks/{id}/rotate-secret', { params, body }));
+    },
+    // The secret does not wait for it.
+    onSuccess: () => void refreshWebhook(client, webhook.id),
   });
   const close = () => {
     rotate.reset();
+    setKeyOf(() => createRequestKeys());
     onClose();
   };
   return (
@@ -42,6 +44,7 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
       opened={opened}
       onClose={close}
       title={webhook.has_secret ? `Rotate secret of “${webhook.name}”` : `Add secret to “${webhook.name}”`}
+      isPending={rotate.isPending}
       closeOnClickOutside={!rotate.isSuccess}
       centered
       size="lg"
@@ -68,6 +71,8 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
               <select
                 className="plain-select"
                 value={overlap}
+                // A repeat with another overlap would be a second rotation, which ends the overlap with the old secret.
+                disabled={!rotate.isIdle}
                 onChange={(event) => setOverlap(Number(event.currentTarget.value))}
               >
                 {OVERLAPS.map(([hours, words]) => (
@@ -80,7 +85,7 @@ export function RotateSecret({ webhook, opened, onClose }: RotateProps) {
           ) : null}
           <ErrorText error={rotate.error} />
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={close}>
+            <Button variant="default" onClick={close} disabled={rotate.isPending}>
               Cancel
             </Button>
             <Button onClick={() => rotate.mutate()} loading={rotate.isPending}>
