@@ -445,6 +445,32 @@ describe('the webhook screens', function () {
     await eventually('all are shown as held', async () => (await held.count()) === 110);
   });
 
+  it('request a page of the log that failed only when asked again', async () => {
+    const id = await webhook();
+    await withHistory(world, id, [{ ago: 1, succeeded: 60, failed: 0, tookMs: 10 }]);
+    let requests = 0;
+    await page.route(/deliveries\?.*cursor=/, async (route) => {
+      requests += 1;
+      await route.fulfill({ status: 400, json: { code: 'bad_request', detail: 'Out of order.' } });
+    });
+    await at.go(`${LIST}/${id}`);
+    await log().last().scrollIntoViewIfNeeded();
+    const failure = page.getByRole('alert').getByText('Out of order.');
+    await failure.waitFor();
+    await at.isLoaded();
+    assert.equal(requests, 1);
+    const more = page.getByRole('button', { name: 'Show more' });
+    await more.click();
+    await eventually('the page is requested again', () => requests === 2);
+    await failure.waitFor();
+    await at.isLoaded();
+    assert.equal(requests, 2);
+    await page.unrouteAll({ behavior: 'wait' });
+    await more.click();
+    await eventually('the log is complete', async () => (await log().count()) === 60);
+    await failure.waitFor({ state: 'detached' });
+  });
+
   it('recover after a lost network, with every delivery once', async () => {
     const id = await webhook();
     // A separate page: its errors without a network are expected.
