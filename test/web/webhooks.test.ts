@@ -378,6 +378,37 @@ describe('the webhook screens', function () {
     await panel().waitFor({ state: 'detached' });
   });
 
+  it('show a large payload in parts, read it once, and copy all of it', async () => {
+    const id = await webhook();
+    await publish('issue.created', { labels: Array.from({ length: 250 }, (_, index) => `label ${index}`) });
+    const [request] = await receiver.receives(1);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.addInitScript(countParsed, '"label 249"');
+    await at.go(`${LIST}/${id}`);
+    await log().getByRole('link').click();
+    await panel().getByRole('button', { name: 'Copy Request body' }).click();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), request?.body.toString());
+    const body = panel().getByRole('region', { name: 'Request body' });
+    const labels = body.getByText(/^"label \d+"$/);
+    const fold = (name: string) => body.locator('summary').filter({ hasText: `"${name}"` });
+    await fold('issue').press('Enter');
+    await fold('labels').waitFor();
+    assert.equal(await labels.count(), 0);
+    await fold('labels').press('Enter');
+    const more = body.getByRole('button', { name: 'Show more (150 left)' });
+    await more.waitFor();
+    assert.equal(await labels.count(), 100);
+    await more.press('Enter');
+    await body.getByRole('button', { name: 'Show more (50 left)' }).press('Enter');
+    await body.getByText('"label 249"').waitFor();
+    assert.equal(await labels.count(), 250);
+    assert.equal(await body.getByRole('button').count(), 0);
+    await panel().getByRole('button', { name: 'Retry now' }).click();
+    await panel().getByRole('button', { name: 'attempt 2 (manual): 204' }).waitFor();
+    assert.equal(await labels.count(), 250);
+    assert.equal(await page.evaluate('globalThis.parsed'), 1);
+  });
+
   it('copy a delivery as a curl command with the same request', async () => {
     const id = await webhook({ secret: 'quiet' });
     await publish('issue.created', { title: `It's "here" $HOME \\ \`now\`` });
@@ -628,6 +659,17 @@ describe('the webhook screens', function () {
 async function type(page: Page, label: string, text: string): Promise<void> {
   await page.getByLabel(label).click();
   await page.keyboard.type(text);
+}
+
+/** Counts how often the page parses a text with this part. */
+function countParsed(part: string): void {
+  const { parse } = JSON;
+  const page = globalThis as { parsed?: number };
+  page.parsed = 0;
+  JSON.parse = (text: unknown, reviver?: Parameters<typeof parse>[1]) => {
+    if (String(text).includes(part)) page.parsed = (page.parsed ?? 0) + 1;
+    return parse(String(text), reviver) as unknown;
+  };
 }
 
 /** Counts clicks and used fields over all pages of a tab. */

@@ -1,5 +1,5 @@
-import { Box, Group } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { Box, Button, Group } from '@mantine/core';
+import { memo, useState, type ReactNode } from 'react';
 import { CopyButton } from './copy-button.tsx';
 import classes from './json-view.module.css';
 
@@ -7,6 +7,8 @@ import classes from './json-view.module.css';
 const EXPANDED_LEVELS = 2;
 /** Longer lists and objects are collapsed initially at every level. */
 const MAX_EXPANDED_ROWS = 40;
+/** Rows of an expanded list or object that are shown at first, and with each click on its button. */
+const ROWS_AT_ONCE = 100;
 
 type JsonProps = {
   value: unknown;
@@ -17,8 +19,8 @@ type JsonProps = {
   levels?: number;
 };
 
-/** Shows JSON with colours and collapsible levels. */
-export function JsonView({ value, raw, label = 'JSON', levels = EXPANDED_LEVELS }: JsonProps) {
+/** Shows JSON with colours and collapsible levels. It can be large, so it is rendered again only if it changes. */
+export const JsonView = memo(({ value, raw, label = 'JSON', levels = EXPANDED_LEVELS }: JsonProps) => {
   return (
     <Box className={classes['view']}>
       <Group className={classes['copy']}>
@@ -31,10 +33,10 @@ export function JsonView({ value, raw, label = 'JSON', levels = EXPANDED_LEVELS 
       </div>
     </Box>
   );
-}
+});
 
-/** Shows a text, formatted if it is JSON. */
-export function BodyView({ text, label }: { text: string; label?: string }) {
+/** Shows a text, formatted if it is JSON. It is parsed again only if it changes. */
+export const BodyView = memo(({ text, label }: { text: string; label?: string }) => {
   const parsed = parse(text);
   return parsed === undefined ? (
     <Box className={classes['view']}>
@@ -49,7 +51,7 @@ export function BodyView({ text, label }: { text: string; label?: string }) {
   ) : (
     <JsonView value={parsed} raw={text} {...(label ? { label } : {})} />
   );
-}
+});
 
 function parse(text: string): unknown {
   try {
@@ -97,8 +99,11 @@ type FoldProps = {
   what: string;
 };
 
+/** A list or an object. Its rows are rendered when it is expanded for the first time. */
 function Fold({ name, rows, level, brackets, what }: FoldProps) {
   const [open = '', close = ''] = brackets;
+  const isExpanded = level < EXPANDED_LEVELS && rows.length <= MAX_EXPANDED_ROWS;
+  const [wasExpanded, setWasExpanded] = useState(isExpanded);
   if (rows.length === 0) {
     return (
       <>
@@ -108,22 +113,39 @@ function Fold({ name, rows, level, brackets, what }: FoldProps) {
     );
   }
   return (
-    <details className={classes['fold']} open={level < EXPANDED_LEVELS && rows.length <= MAX_EXPANDED_ROWS}>
+    <details
+      className={classes['fold']}
+      open={isExpanded}
+      onToggle={({ currentTarget }) => setWasExpanded((before) => before || currentTarget.open)}
+    >
       <summary>
         <Key name={name} />
         {open}
         <span className={classes['count']}> {what} </span>
         <span className={classes['closed']}>{close}</span>
       </summary>
-      <div className={classes['rows']}>
-        {rows.map(([field, inner, key]) => (
-          <div key={key}>
-            <Value name={field} value={inner} level={level + 1} />
-          </div>
-        ))}
-      </div>
+      {wasExpanded ? <Rows rows={rows} level={level + 1} /> : null}
       {close}
     </details>
+  );
+}
+
+function Rows({ rows, level }: Pick<FoldProps, 'rows' | 'level'>) {
+  const [count, setCount] = useState(ROWS_AT_ONCE);
+  const left = rows.length - count;
+  return (
+    <div className={classes['rows']}>
+      {rows.slice(0, count).map(([field, inner, key]) => (
+        <div key={key}>
+          <Value name={field} value={inner} level={level} />
+        </div>
+      ))}
+      {left > 0 ? (
+        <Button size="compact-xs" variant="default" my={4} onClick={() => setCount(count + ROWS_AT_ONCE)}>
+          Show more ({left} left)
+        </Button>
+      ) : null}
+    </div>
   );
 }
 
