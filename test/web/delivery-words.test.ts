@@ -54,6 +54,19 @@ describe('the excerpt of a failed response', () => {
     assert.equal(excerpt(page), 'Bad gateway nginx');
   });
 
+  it('has the text after a long style, and nothing of an unfinished one', () => {
+    const style = `<style>${'a { b: c } '.repeat(2_000)}`;
+    assert.equal(excerpt(`<html>${style}</style ><h1>Bad gateway</h1>`), 'Bad gateway');
+    assert.equal(excerpt(`<h1>Bad gateway</h1>${style}`), 'Bad gateway');
+    assert.equal(excerpt('<h1>Bad gateway</h1><a href="'), 'Bad gateway');
+  });
+
+  it('has tags that end before the next one begins', () => {
+    assert.equal(excerpt('<p>size < 5 <b>MB</b>'), 'size < 5 MB');
+    assert.equal(excerpt('<script'.repeat(9_000)), null);
+    assert.equal(excerpt('<a'.repeat(32_000)), `${'<a'.repeat(100)}…`);
+  });
+
   it('is missing without a failure, a response or a text', () => {
     assert.equal(excerpt('fine', null), null);
     assert.equal(excerpt(null), null);

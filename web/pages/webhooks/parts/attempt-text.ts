@@ -124,6 +124,15 @@ export function describeAttempt({ response, failure, message, response_ms: ms }:
 
 /** Length of the part of a response that a summary shows, in characters. */
 const EXCERPT_LENGTH = 200;
+/** Length of the part of a response that can contain this text, in characters. */
+const EXCERPT_SOURCE_LENGTH = 8_192;
+
+/**
+ * The parts of a page that are not its text, and its tags. An unfinished part takes the rest of the page, and a tag ends
+ * before the next one. The time is therefore linear in the length of the response, whatever the receiver sends.
+ */
+const HIDDEN_PARTS = /<(script|style|title)\b.*?(?:<\/\1\b[^<>]*>?|$)/gis;
+const TAGS = /<[^<>]*(?:>|$)/g;
 
 /** Returns the beginning of the response of a failed attempt, without the tags of an HTML page; null if there is none. */
 export function failureExcerpt(
@@ -132,10 +141,8 @@ export function failureExcerpt(
   const body = attempt?.response?.body;
   if (!body || attempt.failure === null) return null;
   const isPage = body.trimStart().startsWith('<');
-  const content = isPage
-    ? body.replaceAll(/<(script|style|title)\b.*?<\/\1\s*>/gis, ' ').replaceAll(/<[^>]*>/g, ' ')
-    : body;
-  const text = content.replaceAll(/\s+/g, ' ').trim();
+  const source = (isPage ? body.replaceAll(HIDDEN_PARTS, ' ') : body).slice(0, EXCERPT_SOURCE_LENGTH);
+  const text = (isPage ? source.replaceAll(TAGS, ' ') : source).replaceAll(/\s+/g, ' ').trim();
   if (text === '') return null;
   return text.length > EXCERPT_LENGTH ? `${text.slice(0, EXCERPT_LENGTH).trimEnd()}…` : text;
 }
