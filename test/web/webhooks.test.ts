@@ -459,6 +459,13 @@ describe('the webhook screens', function () {
     await page.getByText('not updated').waitFor();
   });
 
+  /** Holds the deliveries of a webhook, and notifies those who watch it. */
+  const holdAll = (id: string) =>
+    sql`
+      with changed as (update deliveries set status = 'held' where webhook_id = ${id}::uuid)
+      select pg_notify(${CHANNELS.deliveries}, ${`${id} ${MANY_CHANGED}`})
+    `.execute(queryBuilderOf(world.database));
+
   it('show changes of many deliveries at once, also of the oldest', async () => {
     const id = await webhook();
     await withHistory(world, id, [{ ago: 1, succeeded: 110, failed: 0, tookMs: 10 }]);
@@ -468,10 +475,7 @@ describe('the webhook screens', function () {
       await log().last().scrollIntoViewIfNeeded();
       return (await log().count()) === 110;
     });
-    await sql`
-      with changed as (update deliveries set status = 'held' where webhook_id = ${id}::uuid)
-      select pg_notify(${CHANNELS.deliveries}, ${`${id} ${MANY_CHANGED}`})
-    `.execute(queryBuilderOf(world.database));
+    await holdAll(id);
     const held = log().filter({ hasText: 'held' });
     await eventually('all are shown as held', async () => (await held.count()) === 110);
   });
@@ -485,8 +489,14 @@ describe('the webhook screens', function () {
       await route.fulfill({ status: 400, json: { code: 'bad_request', detail: 'Out of order.' } });
     });
     await at.go(`${LIST}/${id}`);
+    await page.getByText('live', { exact: true }).waitFor();
     await log().last().scrollIntoViewIfNeeded();
     const failure = page.getByRole('alert').getByText('Out of order.');
+    await failure.waitFor();
+    // The pages that are shown are refreshed, and not the other one.
+    await holdAll(id);
+    const held = log().filter({ hasText: 'held' });
+    await eventually('the first page is refreshed', async () => (await held.count()) === 50);
     await failure.waitFor();
     await at.isLoaded();
     assert.equal(requests, 1);

@@ -1,30 +1,35 @@
 import { Button, Group } from '@mantine/core';
 import { useIntersection } from '@mantine/hooks';
-import { useEffect } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import { ErrorText } from './states.tsx';
 
+type NextPage = { isFetchNextPageError: boolean; error: unknown };
 type MoreProps = {
   hasNextPage: boolean;
   isFetchingNextPage: boolean;
-  isFetchNextPageError: boolean;
   isError: boolean;
-  error: unknown;
-  fetchNextPage: () => unknown;
+  fetchNextPage: () => Promise<NextPage>;
 };
 
 /** Loads the next page of a list when its end is near the viewport, or by the button. After an error only by the button. */
-export function LoadMore(query: MoreProps) {
-  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, isError, error, fetchNextPage } = query;
+export function LoadMore({ hasNextPage, isFetchingNextPage, isError, fetchNextPage }: MoreProps) {
   const { ref, entry } = useIntersection({ rootMargin: '300px' });
-  const isDue = entry?.isIntersecting === true && hasNextPage && !isFetchingNextPage && !isError;
+  /** Kept here, because a refresh of the pages before removes the error of the query. */
+  const [failure, setFailure] = useState<unknown>(null);
+  const keep = useCallback(
+    ({ isFetchNextPageError, error }: NextPage) => setFailure(isFetchNextPageError ? error : null),
+    [],
+  );
+  const isNear = entry?.isIntersecting === true;
+  const isDue = isNear && hasNextPage && !isFetchingNextPage && !isError && failure === null;
   useEffect(() => {
-    if (isDue) void fetchNextPage();
-  }, [isDue, fetchNextPage]);
+    if (isDue) void fetchNextPage().then(keep);
+  }, [isDue, fetchNextPage, keep]);
   if (!hasNextPage) return null;
   return (
     <Group ref={ref} justify="center" py="md">
-      {isFetchNextPageError && !isFetchingNextPage ? <ErrorText error={error} /> : null}
-      <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+      {isFetchingNextPage ? null : <ErrorText error={failure} />}
+      <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage().then(keep)}>
         Show more
       </Button>
     </Group>

@@ -44,8 +44,8 @@ export async function readWhenChanged(
 ): Promise<RunWithView> {
   const until = performance.now() + seconds * 1_000;
   const before = first.view;
-  const isSame = ({ state, question }: RunView | RunStatus) =>
-    state === before.state && openQuestionOf({ question: question ?? null }) === openQuestionOf(before);
+  const isSame = (run: RunView | RunStatus) =>
+    run.state === before.state && openQuestionOf(run) === openQuestionOf(before);
   const feedSignal = createFeedSignal(deps, first.row.id, signal);
   try {
     while (!isTerminal(before.state)) {
