@@ -506,6 +506,13 @@ describe('the webhook screens', function () {
     await failure.waitFor();
     await at.isLoaded();
     assert.equal(requests, 2);
+    // With another filter it is another list.
+    await page.getByRole('button', { name: 'Status' }).click();
+    await page.getByRole('checkbox', { name: 'held' }).click();
+    await page.waitForURL(/status=/);
+    await log().last().scrollIntoViewIfNeeded();
+    await eventually('the page of the other list is requested', () => requests === 3);
+    await failure.waitFor();
     await page.unrouteAll({ behavior: 'wait' });
     await more.click();
     await eventually('the log is complete', async () => (await log().count()) === 60);

@@ -11,7 +11,10 @@ type MoreProps = {
   fetchNextPage: () => Promise<NextPage>;
 };
 
-/** Loads the next page of a list when its end is near the viewport, or by the button. After an error only by the button. */
+/**
+ * Loads the next page of a list when its end is near the viewport, or by the button. After an error only by the button. Needs a
+ * `key` where the filters of the list can change: the error is that of its query.
+ */
 export function LoadMore({ hasNextPage, isFetchingNextPage, isError, fetchNextPage }: MoreProps) {
   const { ref, entry } = useIntersection({ rootMargin: '300px' });
   /** Kept here, because a refresh of the pages before removes the error of the query. */

@@ -1,5 +1,5 @@
 import { Button, Group } from '@mantine/core';
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { hashKey, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Suspense, useEffect, useState } from 'react';
 import { isTerminal } from '../../../src/domain/tasks/task-states.ts';
@@ -91,7 +91,7 @@ export function RunList() {
           empty={<NoRuns filters={filtersOf(search)} submit={submit} />}
         />
       )}
-      {isListed ? <LoadMore {...runs} /> : null}
+      {isListed ? <LoadMore key={hashKey(runsQuery(filtersOf(search)).queryKey)} {...runs} /> : null}
       <Suspense fallback={search.run === runAtStart ? <PanelSpace /> : null}>
         {search.run ? (
           <RunPanel

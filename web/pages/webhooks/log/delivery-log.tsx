@@ -1,5 +1,5 @@
 import { Button, Group, Text, Title } from '@mantine/core';
-import { useInfiniteQuery, type InfiniteData } from '@tanstack/react-query';
+import { hashKey, useInfiniteQuery, type InfiniteData } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { canUpdate } from '../../../api/connection-state.ts';
 import { useConnection } from '../../../api/connection.ts';
@@ -74,7 +74,7 @@ export function DeliveryLog({ webhook, isLive, onRecover }: LogProps) {
       ) : (
         <DeliveryRows rows={rows} openId={search.delivery} />
       )}
-      <LoadMore {...log} />
+      <LoadMore key={hashKey(logQuery(webhook.id, search).queryKey)} {...log} />
       {search.delivery ? (
         <DeliveryPanel
           webhook={webhook}
