@@ -54,3 +54,7 @@ class PatientAdapter(requests.adapters.HTTPAdapter):
 
 # The name by which sessions create their adapters.
 requests.sessions.HTTPAdapter = PatientAdapter
+
+# No proxies and passwords of the environment, which a session looks up again for each request.
+requests.sessions.get_environ_proxies = lambda url, no_proxy=None: {}
+requests.sessions.get_netrc_auth = lambda url: None

@@ -19,6 +19,8 @@ export type Fuzzing = {
   /** Existing ids, which most requests with this parameter use. Keys are `operationId path.name`. */
   known?: Readonly<Record<string, readonly string[]>>;
   phases: readonly ('examples' | 'coverage' | 'fuzzing' | 'stateful')[];
+  /** The ids of operations that the phase `coverage` leaves out. */
+  notCovered?: readonly string[];
   /** Requests for each operation and phase. */
   examples: number;
   seed: number;
@@ -93,7 +95,7 @@ function argumentsOf({ url, only = [], without = [], phases, examples, seed }: F
  * Returns the settings without a command line option, and the credential, which other processes must not see. Checks on the
  * command line would have no exceptions.
  */
-function settingsOf({ url, caller, known = {} }: Fuzzing): string {
+function settingsOf({ url, caller, known = {}, notCovered = [] }: Fuzzing): string {
   const hooks = inCheckout('test', 'fuzz', 'hooks.py');
   const lines = [`hooks = ${quoted(hooks)}`, `headers = { Origin = ${quoted(url)} }`];
   const bindings = Object.entries(known).map(([which, values], index) => {
@@ -106,6 +108,10 @@ function settingsOf({ url, caller, known = {} }: Fuzzing): string {
   for (const { operation, check } of EXCEPTIONS) {
     const checks = `checks = { ${check} = { enabled = false } }`;
     lines.push('[[operations]]', `include-operation-id = ${quoted(operation)}`, checks);
+  }
+  for (const id of notCovered) {
+    const phases = 'phases = { coverage = { enabled = false } }';
+    lines.push('[[operations]]', `include-operation-id = ${quoted(id)}`, phases);
   }
   for (const { dictionary, values } of bindings) {
     lines.push(`[dictionaries.${dictionary}]`, `values = [${values.map(quoted).join(', ')}]`);
