@@ -22,6 +22,7 @@ import { findActiveKey } from '../database/people/keys.ts';
 import { startNotifications } from '../database/common/notifications.ts';
 import { findRunStatus } from '../database/tasks/task-runs.ts';
 import { sharingCalls } from '../domain/common/shared-calls.ts';
+import { ALL_OWN_ATTEMPTS } from '../domain/webhooks/dispatch-batches.ts';
 import { createDeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { createAddressGuard, createAddressSet } from '../outbound/address-guard.ts';
 import { createPayloadCodec } from '../security/payload-codec.ts';
@@ -93,8 +94,10 @@ export async function bootstrap(
   const notifications = await startNotifications(databaseUrl, log);
   opening.defer(() => notifications.close());
   const callbacks = openCallbacks(opening, foundation, sealing);
+  const { attemptsAtOnce } = configuration;
+  const ownAttempts = { ...attemptsAtOnce, overall: Math.min(attemptsAtOnce.overall, ALL_OWN_ATTEMPTS) };
   const deliveries = eagerStart
-    ? openDeliveries(opening, foundation, { client, sealing, notifications })
+    ? openDeliveries(opening, foundation, { client, sealing, notifications, attemptsAtOnce: ownAttempts })
     : null;
   const dispatchGroup = deliveries?.activities.dispatchGroup;
   // Closed before the deliveries, which wait for the attempts that its activities have begun.

@@ -26,6 +26,8 @@ type DeliveryConnections = {
   /** Default: the time of this machine. */
   engineTime?: EngineTime | undefined;
   notifications: Notifications;
+  /** Default: that of the configuration. */
+  attemptsAtOnce?: Configuration['attemptsAtOnce'];
 };
 
 /**
@@ -36,7 +38,13 @@ type DeliveryConnections = {
 export function openDeliveries(
   closing: AsyncDisposableStack,
   { configuration, database, telemetry, log }: Foundation,
-  { client, sealing, engineTime = async () => Date.now(), notifications }: DeliveryConnections,
+  {
+    client,
+    sealing,
+    engineTime = async () => Date.now(),
+    notifications,
+    attemptsAtOnce = configuration.attemptsAtOnce,
+  }: DeliveryConnections,
 ) {
   const metrics = telemetry.registry && createDeliveryMetrics(telemetry.registry);
   const sender = outboundClientOf(configuration);
@@ -51,7 +59,7 @@ export function openDeliveries(
     store: createDeliveryStore(database),
     control,
     engineTime,
-    limiter: createAttemptLimiter(limitsOf(configuration)),
+    limiter: createAttemptLimiter(limitsOf({ attemptsAtOnce })),
     sender,
     relay,
     openSecret: rememberingOpened(secretOpener(sealing, log)),

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { storeDeliveries, type PlannedDelivery } from '../../src/database/webhooks/dispatch.ts';
+import {
+  moveToBacklog,
+  storeDeliveries,
+  type PlannedDelivery,
+} from '../../src/database/webhooks/dispatch.ts';
 import { useInstallation } from '../support/installation.ts';
 
 describe('deliveries that are stored again after a crash', () => {
@@ -41,6 +45,21 @@ describe('deliveries that are stored again after a crash', () => {
       new Map(rows.map(({ id, status }) => [id, status])),
       new Map([one, two, held, skipped].map(({ id, status }) => [id, status])),
     );
+  });
+
+  it('may be thousands', async () => {
+    const rows = Array.from({ length: 2_100 }, (_, index) =>
+      planned(index % 700 === 0 ? 'skipped' : 'pending'),
+    );
+    const sent = rows[1_500] ?? assert.fail();
+    await store(sent);
+    await change(sent, `status = 'succeeded'`);
+    const pending = rows.filter(({ status }) => status === 'pending');
+    const waiting = pending.filter((row) => row !== sent);
+    assert.deepEqual(await store(...rows), idsOf(...waiting));
+    await moveToBacklog(fresh.database, idsOf(...rows).toReversed(), new Date());
+    const moved = await execute<{ id: string }>('select id from deliveries where in_backlog');
+    assert.deepEqual(moved.map(({ id }) => id).toSorted(), idsOf(...waiting));
   });
 
   it('wait only if nothing was recorded for them, and are stored once', async () => {

@@ -76,6 +76,30 @@ describe('an event that its own process dispatches', () => {
     await world.changeWebhook(webhookId, { active: false });
   });
 
+  it('has few concurrent attempts there, even if it goes to many webhooks', async () => {
+    const webhooks = await Promise.all(
+      Array.from({ length: 30 }, () => world.webhook({ url: receiver.url })),
+    );
+    let open = 0;
+    let most = 0;
+    receiver.answering((_request, response) => {
+      open += 1;
+      most = Math.max(most, open);
+      setTimeout(() => {
+        open -= 1;
+        response.writeHead(204).end();
+      }, 200);
+      return undefined;
+    });
+    using _timers = holdTimers(BRIEF_MS);
+    const workflowId = await publish();
+    await receiver.receives(30);
+    await world.client.workflow.getHandle(workflowId).result();
+    // Two fifths of the 50 of an API process.
+    assert.equal(most, 20);
+    for (const id of webhooks) await world.changeWebhook(id, { active: false });
+  });
+
   it('is finished by a delivery worker if its receiver is slow, without another attempt', async () => {
     const webhookId = await world.webhook({ url: receiver.url });
     receiver.answering((_request, response) => {

@@ -4,6 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Attempt } from '../../src/activities/deliveries/attempts.ts';
 import { createDispatchActivities } from '../../src/activities/deliveries/dispatch.ts';
 import { createFirstAttempts } from '../../src/activities/deliveries/first-attempts.ts';
+import type { Post } from '../../src/activities/deliveries/post.ts';
 import type { DeliveryStore } from '../../src/database/webhooks/delivery-store.ts';
 import type { DeliveryToSend, GroupEvent } from '../../src/database/webhooks/dispatch.ts';
 import type { WebhookTarget } from '../../src/database/webhooks/webhook-targets.ts';
@@ -221,9 +222,9 @@ describe('the dispatch of a group', () => {
   }
 
   it('sends a delivery again only if each attempt of its process must have ended', async () => {
-    assert.deepEqual(await finish(35_000), { made: [], reads: 1 });
+    assert.deepEqual(await finish(44_000), { made: [], reads: 1 });
     mock.timers.reset();
-    assert.deepEqual((await finish(36_500)).made, ['d1']);
+    assert.deepEqual((await finish(45_500)).made, ['d1']);
   });
 
   describe('in the name of its workflow', () => {
@@ -353,8 +354,8 @@ describe('the dispatch of a group', () => {
       in_backlog: false,
     };
     const now = () => new Date();
-    const [first] = firstAttempts.start([post], now, rows).values();
-    assert.equal(firstAttempts.start([post], now).get('d1'), first);
+    const [first] = (await firstAttempts.start([post], now, { rows })).values();
+    assert.equal((await firstAttempts.start([post], now)).get('d1'), first);
     assert.deepEqual([...firstAttempts.among(['d2', 'd1'])], [['d1', first]]);
     const inProgress = () => [undefined, EVENT.workspace_id, 'other'].map(firstAttempts.inProgress);
     assert.deepEqual(inProgress(), [1, 1, 0]);
@@ -368,6 +369,44 @@ describe('the dispatch of a group', () => {
     ]);
     assert.equal(firstAttempts.among(['d1']).size, 0);
     assert.deepEqual(inProgress(), [0, 0, 0]);
+  });
+
+  it('starts many attempts in turns, and stops when it is late', async () => {
+    const begun: string[] = [];
+    const firstAttempts = createFirstAttempts({
+      store: {} as DeliveryStore,
+      async attempt({ id }) {
+        begun.push(id);
+        const until = performance.now() + 3;
+        while (performance.now() < until);
+        if (id === 'd2') throw new Error('it fails at once');
+        return { kind: 'recorded', result: null };
+      },
+      control: { drainBacklog: () => assert.fail() },
+    });
+    const posts = Array.from(
+      { length: 40 },
+      (_, index) => ({ ...EVENT, id: `d${index}` }) as unknown as Post,
+    );
+    let turns = 0;
+    const started = await firstAttempts.start(posts, () => new Date(), { throwIfLate: () => void turns++ });
+    // Ten milliseconds are at most four attempts of three.
+    assert.ok(turns >= 10, `${turns} turns`);
+    const settled = await Promise.allSettled(started.values());
+    assert.deepEqual(
+      settled.flatMap(({ status }, index) => (status === 'rejected' ? [index] : [])),
+      [2],
+    );
+    begun.length = 0;
+    const throwIfLate = () => {
+      throw new Error('late');
+    };
+    await assert.rejects(
+      firstAttempts.start(posts, () => new Date(), { throwIfLate }),
+      /^Error: late$/,
+    );
+    assert.ok(begun.length > 0 && begun.length <= 4, `${begun.length} attempts`);
+    await firstAttempts.close();
   });
 
   it('moves deliveries without a place to the backlogs of their webhooks, in batches', async () => {
@@ -394,7 +433,7 @@ describe('the dispatch of a group', () => {
       failures: 0,
       in_backlog: false,
     }));
-    await Promise.all(firstAttempts.start(posts, () => new Date()).values());
+    await Promise.all((await firstAttempts.start(posts, () => new Date())).values());
     assert.deepEqual(moved, [['d1', 'd2', 'd3'], ['late']]);
     assert.deepEqual(backlogs, ['w1', 'w2', 'w3']);
   });

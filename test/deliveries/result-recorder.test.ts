@@ -50,6 +50,28 @@ describe('the recorder of results', () => {
     await Promise.all(others);
   });
 
+  it('does not write many long responses together', async () => {
+    const { recorder, writes, written } = open();
+    const long = 'x'.repeat(300 * 1_024);
+    const recording = ['', '', long, long, long, ''].map((response_body, index) =>
+      recorder.record(
+        resultOf(`${index}`, {
+          response_body,
+          ...(index === 5 ? { succeeded: false, failure: 'status' } : {}),
+        }),
+      ),
+    );
+    for (const count of [1, 2, 3]) {
+      await written(count);
+      writes[count - 1]?.end.resolve();
+    }
+    await Promise.all(recording);
+    assert.deepEqual(
+      writes.map(({ ids }) => ids),
+      [['0', '1', '2'], ['3'], ['4', '5']],
+    );
+  });
+
   it('writes a success that came during a write', async () => {
     const { recorder, writes, written } = open();
     const first = recorder.record(failureOf('first'));

@@ -13,7 +13,7 @@ describe('a delivery worker that is stopped', () => {
       control: { drainBacklog: () => assert.fail('it has got a place') },
     });
     const happened: string[] = [];
-    for (const [id, sending] of firstAttempts.start([{ id: 'a delivery' } as Post], () => new Date()))
+    for (const [id, sending] of await firstAttempts.start([{ id: 'a delivery' } as Post], () => new Date()))
       void sending.then(() => happened.push(`recorded ${id}`));
     const closed = firstAttempts.close().then(() => happened.push('closed'));
     await new Promise(setImmediate);

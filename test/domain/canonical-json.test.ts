@@ -36,6 +36,20 @@ describe('canonical JSON', () => {
   }
 });
 
+describe('the canonical text of a value with too many values', () => {
+  it('is missing', () => {
+    for (const [value, count] of [
+      ['x', 1],
+      [[1, 2], 3],
+      [{ b: [1], a: 2 }, 4],
+      [{ a: 1, b: 2, c: 3 }, 4],
+    ] as const) {
+      assert.equal(canonicalJson(value, count), canonicalJson(value), JSON.stringify(value));
+      assert.equal(canonicalJson(value, count - 1), null, JSON.stringify(value));
+    }
+  });
+});
+
 describe('a number in a JSON text', () => {
   const rounded = [
     '9007199254740993',

@@ -10,6 +10,7 @@ import type { WebhookLoader } from './webhook-loader.ts';
 import type { FirstAttempts } from './first-attempts.ts';
 import { createNewDeliveries } from './new-deliveries.ts';
 import { selectSendable } from './sendable-deliveries.ts';
+import { beginTurn } from '../../domain/common/turn.ts';
 import { planDeliveries, postsOf } from './planned-deliveries.ts';
 import type { Post } from './post.ts';
 
@@ -30,19 +31,16 @@ export type DispatchDependencies = {
  */
 const BRIEF_MS = 2_500;
 /**
- * Time after which every attempt of the short activity is certainly over, in milliseconds since its delivery was
- * stored.
+ * Time after which every attempt of the short activity is certainly over, in milliseconds since its group was claimed: it begins
+ * within {@link LATE_MS}, waits up to five seconds for its place, and lasts up to 30.
  */
-const FIRST_ATTEMPT_EXPIRY_MS = 36_000;
+const FIRST_ATTEMPT_EXPIRY_MS = 45_000;
 const POLL_MS = 1_000;
 /**
  * Maximum time from the claim of a group to its first attempts, in milliseconds. Later, another process may have sent the
  * deliveries: Temporal assigns the work of a process that does not respond to another one, after 10 s at the earliest.
  */
 const LATE_MS = 5_000;
-/** Time for which planning occupies the process, in milliseconds. */
-const TURN_MS = 10;
-
 /** Events that were claimed, and the webhooks of their workspaces. */
 type Claim = {
   events: readonly GroupEvent[];
@@ -55,7 +53,7 @@ type Claim = {
  * if they have no rows yet.
  */
 type Plan = {
-  posts: Post[];
+  posts: Iterable<Post>;
   inFlight: Map<string, Promise<void>>;
   unstored: readonly PlannedDelivery[] | null;
 };
@@ -80,8 +78,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
     // Read before the rows, so that an attempt that ends during the write does not count as waiting.
     const inFlight = firstAttempts.among(planned.map(({ id }) => id));
     const waiting = await store.storeDeliveries(planned, claimedAt);
-    const posts = postsOf(planned, events, waiting).filter(({ id }) => !inFlight.has(id));
-    return { posts, inFlight, unstored: null };
+    return { posts: postsOf(planned, events, waiting.difference(inFlight)), inFlight, unstored: null };
   }
 
   return {
@@ -102,12 +99,20 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       ]);
       const claim = { events, endpoints, claimedAt };
       const { posts, inFlight, unstored } = isRepeat ? await planAgain(claim) : await planFirst(claim);
+      const { cancellationSignal } = Context.current();
       // If this execution has timed out, or its process was frozen, a repeat sends what is not recorded yet.
-      Context.current().cancellationSignal.throwIfAborted();
-      if (!isRepeat && performance.now() - begun > LATE_MS)
-        throw new Error(`the groups were claimed more than ${LATE_MS / 1_000} s ago`);
+      const throwIfLate = () => {
+        cancellationSignal.throwIfAborted();
+        if (!isRepeat && performance.now() - begun > LATE_MS)
+          throw new Error(`the groups were claimed more than ${LATE_MS / 1_000} s ago`);
+      };
+      throwIfLate();
       const rows = unstored && createNewDeliveries(store, unstored, claimedAt);
-      const attempts = new Map([...inFlight, ...firstAttempts.start(posts, now, rows)]);
+      const started = await firstAttempts.start(posts, now, { rows, throwIfLate }).catch((error: unknown) => {
+        rows?.close();
+        throw error;
+      });
+      const attempts = new Map([...inFlight, ...started]);
       const errors: unknown[] = [];
       for (const sending of attempts.values()) sending.catch((error: unknown) => errors.push(error));
       const ending = allEnded(attempts.values())
@@ -125,7 +130,7 @@ export function createDispatchActivities(deps: DispatchDependencies) {
       // A repeat of this activity starts failed attempts again and joins those in flight.
       if (errors.length > 0) throw errors[0];
       // After a crash, only deliveries with a row are found. A result that is being recorded may still be lost.
-      await rows?.store([...firstAttempts.among(posts.map(({ id }) => id)).keys()]);
+      await rows?.store([...firstAttempts.among(attempts.keys()).keys()]);
       return { isFinished: false };
     },
 
@@ -139,14 +144,14 @@ export function createDispatchActivities(deps: DispatchDependencies) {
         ids ? store.findWaiting(ids) : store.findWaitingOfGroups(groupsOf(input), ownWorkflowId());
       const now = await engineClock(deps.engineTime);
       const { cancelled } = Context.current();
-      await Promise.race([Promise.all(firstAttempts.among([...(await find())]).values()), cancelled]);
+      await Promise.race([Promise.all(firstAttempts.among(await find()).values()), cancelled]);
       for (;;) {
         const waiting = await find();
         if (waiting.size === 0) break;
         const before = new Date(now().getTime() - FIRST_ATTEMPT_EXPIRY_MS);
         const over = await store.readDeliveriesToSend([...waiting], before);
         const posts = await selectSendable(store, over, now());
-        await allEnded(firstAttempts.start(posts, now).values());
+        await allEnded((await firstAttempts.start(posts, now)).values());
         if (over.length < waiting.size) await after(POLL_MS);
         Context.current().cancellationSignal.throwIfAborted();
       }
@@ -161,19 +166,17 @@ export async function refuseDispatch(): Promise<never> {
   throw ApplicationFailure.create({ message, type: SENDS_NO_WEBHOOKS, nonRetryable: true });
 }
 
-/** Returns what {@link planDeliveries} returns. Lets the process do other work every few milliseconds. */
+/** Returns what {@link planDeliveries} returns, in turns. */
 async function planInTurns(
   events: readonly GroupEvent[],
   endpoints: Claim['endpoints'],
   stored?: ReadonlyMap<string, string>,
 ): Promise<PlannedDelivery[]> {
   const planned: PlannedDelivery[] = [];
-  let begun = performance.now();
+  const turn = beginTurn();
   for (const event of events) {
     planned.push(...planDeliveries([event], endpoints, stored));
-    if (performance.now() - begun < TURN_MS) continue;
-    await new Promise(setImmediate);
-    begun = performance.now();
+    if (turn.isOver()) await turn.next();
   }
   return planned;
 }

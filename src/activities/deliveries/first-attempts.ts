@@ -5,6 +5,7 @@ import { within } from '../within.ts';
 import type { Attempt } from './attempts.ts';
 import type { NewDeliveries } from './new-deliveries.ts';
 import type { Post } from './post.ts';
+import { beginTurn } from '../../domain/common/turn.ts';
 
 export type FirstAttemptDependencies = {
   store: DeliveryStore;
@@ -31,14 +32,15 @@ export function createFirstAttempts({ store, attempt, control }: FirstAttemptDep
 
   return {
     /**
-     * Starts the attempts concurrently, in order. A delivery that is in flight already is not sent again. Each promise
-     * resolves when its attempt is recorded, or its delivery is in the backlog. `rows`: those of new deliveries.
+     * Starts the attempts concurrently, in order and in turns. A delivery that is in flight already is not sent again. Each
+     * promise resolves when its attempt is recorded, or its delivery is in the backlog. `rows`: those of new deliveries.
+     * `throwIfLate` is called in each turn; what it throws, this throws, and the attempts begun until then continue.
      */
-    start(
-      deliveries: readonly Post[],
+    async start(
+      deliveries: Iterable<Post>,
       now: () => Date,
-      rows: NewDeliveries | null = null,
-    ): Map<string, Promise<void>> {
+      { rows = null, throwIfLate }: { rows?: NewDeliveries | null; throwIfLate?: () => void } = {},
+    ): Promise<Map<string, Promise<void>>> {
       const enqueue = createBacklogBatcher({ store, control, now });
       const sendOne = async (delivery: Post): Promise<void> => {
         const outcome = await attempt(delivery, {
@@ -52,25 +54,33 @@ export function createFirstAttempts({ store, attempt, control }: FirstAttemptDep
         await rows?.store([delivery.id]);
         await enqueue(delivery);
       };
-      const started = deliveries.map((delivery) => {
+      const started = new Map<string, Promise<void>>();
+      const turn = beginTurn();
+      for (const delivery of deliveries) {
         const { id, workspace_id: workspaceId } = delivery;
-        const known = inFlight.get(id);
-        if (known) return [id, known.sending] as const;
-        const sending = sendOne(delivery).finally(() => inFlight.delete(id));
-        inFlight.set(id, { workspaceId, sending });
-        return [id, sending] as const;
-      });
-      return new Map(started);
+        let sending = inFlight.get(id)?.sending;
+        if (!sending) {
+          sending = sendOne(delivery).finally(() => inFlight.delete(id));
+          // The caller handles the error, which may come before this returns.
+          sending.catch(() => {});
+          inFlight.set(id, { workspaceId, sending });
+        }
+        started.set(id, sending);
+        if (!turn.isOver()) continue;
+        await turn.next();
+        throwIfLate?.();
+      }
+      return started;
     },
 
     /** Returns the attempts in flight among these deliveries. */
-    among(ids: readonly string[]): Map<string, Promise<void>> {
-      return new Map(
-        ids.flatMap((id) => {
-          const known = inFlight.get(id);
-          return known ? [[id, known.sending] as const] : [];
-        }),
-      );
+    among(ids: Iterable<string>): Map<string, Promise<void>> {
+      const found = new Map<string, Promise<void>>();
+      for (const id of ids) {
+        const known = inFlight.get(id);
+        if (known) found.set(id, known.sending);
+      }
+      return found;
     },
 
     /** Returns the number of attempts that are in flight or wait for their turn, of a workspace or of all. */

@@ -72,13 +72,15 @@ export function createNewDeliveries(
   }
 
   async function store(ids: readonly string[]): Promise<void> {
-    await Promise.all(
-      ids.map(async (id) => {
-        const row = rows.get(id);
-        if (row && !stored.has(id)) stored.set(id, insert(row));
-        await stored.get(id);
-      }),
-    );
+    const inserts = new Set<Promise<void>>();
+    for (const id of ids) {
+      const row = rows.get(id);
+      if (!row) continue;
+      const inserted = stored.get(id) ?? insert(row);
+      stored.set(id, inserted);
+      inserts.add(inserted);
+    }
+    await Promise.all(inserts);
   }
 
   async function hasRow(id: string): Promise<boolean> {

@@ -42,18 +42,18 @@ export function planDeliveries(
   return planned;
 }
 
-/** Returns the deliveries to post. All deliveries of an event share its bytes. */
-export function postsOf(
+/** Yields the deliveries to post. All deliveries of an event share its bytes. */
+export function* postsOf(
   planned: readonly PlannedDelivery[],
   events: readonly GroupEvent[],
   waiting: ReadonlySet<string>,
-): Post[] {
+): Generator<Post> {
   const bySeq = new Map(events.map((event) => [event.seq, { ...event, body: Buffer.from(event.body) }]));
-  return planned.flatMap(({ id, webhook_id, workspace_id, event_seq }) => {
+  for (const { id, webhook_id, workspace_id, event_seq } of planned) {
     const event = bySeq.get(event_seq);
-    if (!event || !waiting.has(id)) return [];
+    if (!event || !waiting.has(id)) continue;
     const { event: kind, timestamp, body, traceparent } = event;
     const post = { id, webhook_id, workspace_id, event: kind, timestamp, body, traceparent };
-    return [{ ...post, status: 'pending', generation: 0, failures: 0, in_backlog: false }];
-  });
+    yield { ...post, status: 'pending', generation: 0, failures: 0, in_backlog: false };
+  }
 }

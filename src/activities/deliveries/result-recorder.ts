@@ -17,10 +17,11 @@ export type ResultRecorder = {
 };
 
 /**
- * Results per transaction, time that a success waits for others in milliseconds, and number of uncommitted results that
+ * Results per transaction, characters of responses in a transaction with more than one result, time that a success waits for others in milliseconds, and number of uncommitted results that
  * counts as overloaded.
  */
 const BATCH = 60;
+const BATCH_CHARACTERS = 512 * 1_024;
 const LINGER_MS = 15;
 const MAX_UNCOMMITTED = 120;
 
@@ -91,12 +92,18 @@ export function createResultRecorder(
   };
 }
 
-/** Takes the next results in order, one for each delivery. A second result of a delivery waits for the next batch. */
+/**
+ * Takes the next results in order, one for each delivery. A second result of a delivery waits for the next batch. Their text becomes
+ * one parameter of a statement, and 60 long responses would occupy the process for too long.
+ */
 function takeBatch(waiting: Entry[]): Entry[] {
   const seen = new Set<string>();
   let size = 0;
+  let characters = 0;
   for (const { result } of waiting) {
     if (size === BATCH || seen.has(result.delivery_id)) break;
+    characters += result.response_body?.length ?? 0;
+    if (size > 0 && characters > BATCH_CHARACTERS) break;
     seen.add(result.delivery_id);
     size += 1;
   }

@@ -1,5 +1,6 @@
 import { hash, randomUUIDv7 } from 'node:crypto';
 import { canonicalJson, hasRoundedNumber } from '../../domain/common/canonical-json.ts';
+import { beginTurn } from '../../domain/common/turn.ts';
 import { payloadText, searchWordsOf } from '../../domain/webhooks/event-payload.ts';
 import { entrySpans, fieldSpan } from '../../domain/common/json-spans.ts';
 import type { NewEvent } from '../../database/webhooks/events.ts';
@@ -19,19 +20,20 @@ export type PreparedRequest = {
 };
 
 /**
- * Converts validated events to rows; `text` is the request body.
+ * Converts validated events to rows, in turns; `text` is the request body.
  * @throws Problem `conflict` if the request contains one id with two contents
  */
-export function prepareRequest(
+export async function prepareRequest(
   { form, events }: IncomingEvents,
   text: string,
   workspace: Workspace,
   now: Date,
-): PreparedRequest {
+): Promise<PreparedRequest> {
   const data = dataTexts(form, text);
   const request: PreparedRequest = { sent: [], events: [] };
   const hashes = new Map<string, string>();
   const conflicts = new Set<string>();
+  const turn = beginTurn();
   for (const [index, event] of events.entries()) {
     const made = prepareEvent(event, data[index] ?? '', workspace, now);
     const earlier = hashes.get(made.id);
@@ -39,6 +41,7 @@ export function prepareRequest(
     else if (earlier !== made.hash) conflicts.add(made.id);
     hashes.set(made.id, earlier ?? made.hash);
     request.sent.push({ id: made.id, repeated: earlier !== undefined });
+    if (turn.isOver()) await turn.next();
   }
   if (conflicts.size > 0)
     throw conflictOf([...conflicts], 'used more than once in the request with different content');
@@ -66,13 +69,16 @@ function prepareEvent(event: IncomingEvent, data: string, workspace: Workspace, 
   };
 }
 
+/** Values of an event that are compared. A hundred thousand would occupy the process for a tenth of a second. */
+const MAX_COMPARED_VALUES = 10_000;
+
 /**
- * Returns a hash of the content: equal hashes mean equal events. If a number is too large or too exact to compare, the
- * text is hashed.
+ * Returns a hash of the content: equal hashes mean equal events. If a number is too large or too exact to compare, or there are
+ * too many values, the text is hashed.
  */
 function contentHash({ event, timestamp, data }: IncomingEvent, text: string): string {
   const head = JSON.stringify([event, timestamp ?? null]);
-  const content = hasRoundedNumber(text) ? null : canonicalJson(data);
+  const content = hasRoundedNumber(text) ? null : canonicalJson(data, MAX_COMPARED_VALUES);
   return hash('sha256', `${head}\n${content ?? `as it came ${text}`}`, 'hex');
 }
 

@@ -31,7 +31,7 @@ export function eventRoutes(deps: Dependencies): Route[] {
       problems: ['conflict'],
       async handle({ caller, body, text, traceparent }) {
         const workspace = { id: caller.workspaceId, name: await nameOf(caller.workspaceId) };
-        const { sent, events } = prepareRequest(body, text, workspace, deps.clock());
+        const { sent, events } = await prepareRequest(body, text, workspace, deps.clock());
         await deps.admission.admit('events', events.length);
         const known = await deps.batcher.add(traceparent ? inTrace(events, traceparent) : events);
         const data = sent.map(({ id, repeated }) => ({ id, duplicate: repeated || known.has(id) }));

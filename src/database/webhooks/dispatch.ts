@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { DeliveryProgress } from '../../domain/webhooks/attempt-conditions.ts';
+import { chunksOf } from '../../domain/common/chunks.ts';
 import type { EventKind } from '../../domain/webhooks/event-kinds.ts';
 import { queryBuilderOf, type Database } from '../database.ts';
 import { PAYLOAD_BYTES } from '../common/batches.ts';
@@ -78,16 +79,33 @@ export type PlannedDelivery = {
 };
 
 /**
- * Stores deliveries and skips existing ones. Returns the ids of those that wait for their first attempt: at first all
- * `pending` ones, after a crash only those that were not recorded, held or cancelled.
+ * Rows that one statement stores or moves. An event may have hundreds of deliveries, and a dispatch 500 events: a statement with all
+ * of them would occupy the process and PostgreSQL for a second.
+ */
+const ROWS_AT_ONCE = 1_000;
+
+/**
+ * Stores deliveries and skips existing ones, in several statements if they are many. Returns the ids of those that wait for their
+ * first attempt: at first all `pending` ones, after a crash only those that were not recorded, held or cancelled.
  */
 export async function storeDeliveries(
   database: Database,
   planned: readonly PlannedDelivery[],
   now: Date,
 ): Promise<Set<string>> {
+  const waiting = new Set<string>();
+  for await (const part of chunksOf(planned, ROWS_AT_ONCE)) {
+    for (const id of await storeTogether(database, part, now)) waiting.add(id);
+  }
+  return waiting;
+}
+
+async function storeTogether(
+  database: Database,
+  planned: readonly PlannedDelivery[],
+  now: Date,
+): Promise<ReadonlySet<string>> {
   const pending = planned.filter(({ status }) => status === 'pending');
-  if (planned.length === 0) return new Set();
   const statement = sql<{ id: string }>`
     with stored as (
     insert into deliveries
@@ -145,13 +163,20 @@ export async function findWaitingOfGroups(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Moves deliveries to the backlog of their webhook. */
+/**
+ * Moves deliveries to the backlog of their webhook, in several statements if they are many. Rows are locked in the order of their
+ * ids, against deadlocks.
+ */
 export async function moveToBacklog(database: Database, ids: readonly string[], now: Date): Promise<void> {
-  const statement = sql`
-    update deliveries set in_backlog = true, updated_at = ${now}::timestamptz
-    where id = any(${ids}::uuid[]) and status = 'pending'
-  `.compile(queryBuilderOf(database));
-  await runPrepared(database, statement);
+  for await (const part of chunksOf(ids.toSorted(), ROWS_AT_ONCE)) {
+    const statement = sql`
+      with waiting as materialized (
+        select id from deliveries where id = any(${part}::uuid[]) and status = 'pending' order by id for no key update
+      )
+      update deliveries d set in_backlog = true, updated_at = ${now}::timestamptz from waiting where d.id = waiting.id
+    `.compile(queryBuilderOf(database));
+    await runPrepared(database, statement);
+  }
 }
 
 /**

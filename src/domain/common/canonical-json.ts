@@ -1,27 +1,42 @@
 /**
  * Returns the same text for all JSON texts with the same content: fields sorted, no white space, numbers as JavaScript
  * writes them (the idea of RFC 8785). Returns null if a number is not represented exactly, since different numbers
- * would get the same text. Recursive, so the depth of `value` must be bounded.
+ * would get the same text, and if there are more than `maxValues` strings, numbers, objects and so on. Recursive, so the depth of
+ * `value` must be bounded.
  */
-export function canonicalJson(value: unknown): string | null {
-  if (typeof value === 'number') return isExact(value) ? String(value) : null;
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (Array.isArray(value)) {
+export function canonicalJson(value: unknown, maxValues = Number.POSITIVE_INFINITY): string | null {
+  let values = 0;
+  return textOf(value);
+
+  function textOf(inner: unknown): string | null {
+    values += 1;
+    if (values > maxValues) return null;
+    if (typeof inner === 'number') return isExact(inner) ? String(inner) : null;
+    if (inner === null || typeof inner !== 'object') return JSON.stringify(inner);
+    return Array.isArray(inner) ? listText(inner) : objectText(inner as Record<string, unknown>);
+  }
+
+  function listText(list: readonly unknown[]): string | null {
     const entries: string[] = [];
-    for (const entry of value) {
-      const text = canonicalJson(entry);
+    for (const entry of list) {
+      const text = textOf(entry);
       if (text === null) return null;
       entries.push(text);
     }
     return `[${entries.join(',')}]`;
   }
-  const fields: string[] = [];
-  for (const name of Object.keys(value).toSorted()) {
-    const text = canonicalJson((value as Record<string, unknown>)[name]);
-    if (text === null) return null;
-    fields.push(`${JSON.stringify(name)}:${text}`);
+
+  function objectText(object: Record<string, unknown>): string | null {
+    const names = Object.keys(object);
+    if (values + names.length > maxValues) return null;
+    const fields: string[] = [];
+    for (const name of names.toSorted()) {
+      const text = textOf(object[name]);
+      if (text === null) return null;
+      fields.push(`${JSON.stringify(name)}:${text}`);
+    }
+    return `{${fields.join(',')}}`;
   }
-  return `{${fields.join(',')}}`;
 }
 
 /** Whether a text may contain a number with 16 digits, or with an exponent. */

@@ -19,12 +19,15 @@ const BURST_REST = { perEventMs: 2.5, maxMs: 300 };
  */
 export const FEW_EVENTS = 10;
 /**
- * Attempts in progress with which a process dispatches nothing more itself. In one workspace, those that one webhook may have at
- * once: so hardly any attempt waits for its turn there while a delivery worker overtakes it. In all workspaces, so many that the
- * process still answers requests quickly.
+ * Attempts in progress of one workspace with which a process dispatches nothing more of it: those that one webhook may have at once,
+ * so that hardly any attempt waits for its turn there while a delivery worker overtakes it.
  */
 const OWN_ATTEMPTS = 10;
-const ALL_OWN_ATTEMPTS = 50;
+/**
+ * The same for all workspaces, and the maximum number of concurrent attempts of an API process, which must still answer requests
+ * quickly. An event may have hundreds of deliveries.
+ */
+export const ALL_OWN_ATTEMPTS = 50;
 /** Time after which the attempts of an earlier dispatch have begun in a delivery worker or are in a backlog, in milliseconds. */
 export const ELSEWHERE_MS = 5_000;
 
