@@ -5,6 +5,7 @@ import {
   DELIVERY_RESPONSE_BYTES,
   DELIVERY_TIMEOUT_MS,
   MAX_RELAYED_HEADER_LENGTH,
+  MAX_RELAYED_HEADERS,
   MAX_RELAYED_MESSAGE_LENGTH,
 } from '../src/domain/common/limits.ts';
 import { createAddressGuard } from '../src/outbound/address-guard.ts';
@@ -89,11 +90,16 @@ function answerOf({ failure, message, response, duration_ms }: AttemptRecord): R
   return { status, headers: plainHeaders(headers), body: body.toString('base64'), truncated, duration_ms };
 }
 
-/** Returns headers without characters that are not allowed, which a local receiver may send. */
+/**
+ * Returns headers that the service accepts. A local receiver may send more of them, longer ones, and characters that are
+ * not allowed.
+ */
 function plainHeaders(headers: Record<string, string>): Record<string, string> {
-  const entries = Object.entries(headers).map(([name, value]) => [
-    name,
-    value.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?').slice(0, MAX_RELAYED_HEADER_LENGTH),
-  ]);
+  const entries = Object.entries(headers)
+    .slice(0, MAX_RELAYED_HEADERS)
+    .map(([name, value]) => [
+      name,
+      value.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?').slice(0, MAX_RELAYED_HEADER_LENGTH),
+    ]);
   return Object.fromEntries(entries);
 }

@@ -19,11 +19,15 @@ export type ListenOptions = {
   onRequest(request: RelayRequest): Promise<RelayAnswer>;
   /** Called if the response was too late. */
   onLate(request: RelayRequest): void;
+  /** Called if the service refused the response. The service then records a timeout. */
+  onRefused(request: RelayRequest, reason: string): void;
 };
 
 const RETRY_MS = 1_000;
 /** When a rate-limited response is sent again, in milliseconds. */
 const RATE_LIMITED_RETRY_MS = 250;
+/** Codes of a refused response. Any other error ends the connection. */
+const REFUSED_CODES: readonly string[] = ['invalid_message', 'unavailable'] satisfies ChannelError['code'][];
 /** Transient codes, which are retried without limit. */
 const TRANSIENT_CODES: readonly string[] = [
   'unreachable',
@@ -81,7 +85,7 @@ const ENDS = {
   gone: 'The webhook no longer exists: it was deleted, or had no listener for a minute',
 } as const;
 
-/** A response that cannot be sent is requested again after the next connection. */
+/** Sends the response to a request. If the connection ends before, the service sends the request again on the next one. */
 async function serve(channel: Channel, request: RelayRequest, options: ListenOptions): Promise<void> {
   const answer = await options.onRequest(request);
   for (;;) {
@@ -90,7 +94,9 @@ async function serve(channel: Channel, request: RelayRequest, options: ListenOpt
       if (in_time !== true) options.onLate(request);
       return;
     } catch (error) {
-      if (!(error instanceof ChannelError) || error.code !== 'rate_limited') return;
+      if (!(error instanceof ChannelError)) return;
+      if (REFUSED_CODES.includes(error.code)) options.onRefused(request, error.message);
+      if (error.code !== 'rate_limited') return;
       await sleep(RATE_LIMITED_RETRY_MS);
     }
   }

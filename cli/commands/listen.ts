@@ -102,6 +102,8 @@ async function forwardAll(api: Api, output: Output, forwarding: Forwarding): Pro
       },
       onRequest: forwarder.forward,
       onLate: ({ delivery_id: id }) => output.note(`The response to ${id} came too late`),
+      onRefused: ({ delivery_id: id }, reason) =>
+        output.note(`The service refused the response to ${id}: ${reason}`),
     });
   } finally {
     await forwarder.close();

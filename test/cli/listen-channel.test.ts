@@ -17,10 +17,12 @@ describe('listening by the command line', () => {
   let stop: AbortController;
   let listening: Promise<void>;
   let late: string[];
+  let refused: string[];
   beforeEach(async () => {
     server = await startFakeChannel();
     stop = new AbortController();
     late = [];
+    refused = [];
   });
   afterEach(async () => {
     stop.abort();
@@ -37,6 +39,7 @@ describe('listening by the command line', () => {
       onLost: () => {},
       onRequest: async () => ({ status: 200, headers: {}, body: '', duration_ms: 1 }) as never,
       onLate: ({ id }) => void late.push(id),
+      onRefused: ({ id }, reason) => void refused.push(`${id}: ${reason}`),
     });
   }
   const answers = () => server.messages.filter(({ type }) => type === 'answer');
@@ -71,6 +74,23 @@ describe('listening by the command line', () => {
     start();
     await eventually('it is reported', () => late.length === 1);
   });
+
+  for (const code of ['invalid_message', 'unavailable'])
+    it(`reports a response that was refused as ${code}, and keeps listening`, async () => {
+      serveRequest((id, peer) => {
+        const isFirst = answers().length === 1;
+        peer.send(
+          isFirst
+            ? { type: 'refused', id, code, message: 'No.', room: null }
+            : { type: 'answered', id, request_id: 'request-2', in_time: true },
+        );
+        if (isFirst) peer.send({ ...REQUEST, id: 'request-2' });
+      });
+      start();
+      await eventually('the next response is sent', () => answers().length === 2);
+      assert.deepEqual(refused, [`${REQUEST.id}: No.`]);
+      assert.equal(server.messages.filter(({ type }) => type === 'listen').length, 1);
+    });
 
   for (const code of ['server_stopping', 'token_expired'])
     it(`connects again after the reason ${code}`, async () => {

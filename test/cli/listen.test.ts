@@ -131,6 +131,20 @@ describe('baton listen', function () {
     await stop(listening);
   });
 
+  it('reports at most 200 headers of a response', async () => {
+    local.answering((_request, response) => {
+      for (let number = 0; number < 250; number += 1) response.setHeader(`x-${number}`, 'yes');
+      response.writeHead(200).end('thanks');
+      return undefined;
+    });
+    const listening = await begin();
+    await publish(world);
+    const { attempts } = await deliveryOf(world, listening.id, 'succeeded');
+    const { status, headers, body } = attempts[0].response;
+    assert.deepEqual([status, body, Object.keys(headers).length], [200, 'thanks', 200]);
+    await stop(listening);
+  });
+
   it('also receives tests', async () => {
     const listening = await begin();
     const { json } = await world.send('POST', `/api/v1/webhooks/${listening.id}/test`, {

@@ -139,6 +139,57 @@ describe('the client package for events and webhooks', function () {
     await assert.rejects(baton.events.send(wrong), { code: 'validation_failed' });
   });
 
+  it('sends nothing if an event of a later request cannot be serialized', async () => {
+    const cycle: Record<string, unknown> = {};
+    cycle['self'] = cycle;
+    for (const user of [{ id: 1n }, cycle]) {
+      const { fetch: countingFetch, sizes } = counting();
+      const events = [...joined(501), { event: 'user.joined', data: { user } } as OutgoingEvent];
+      await assert.rejects(connect({ fetch: countingFetch }).events.send(events), TypeError);
+      assert.deepEqual(sizes, []);
+    }
+  });
+
+  it('returns the generated ids if every response is lost, and events are stored once', async () => {
+    const { fetch: losing } = counting(() => {
+      throw new TypeError('the connection was lost');
+    });
+    const loser = connect({ fetch: losing, retries: 1 }).events;
+    const one: OutgoingEvent = { event: 'user.joined', data: { user: { id: 'usr_1' } } };
+    for (const send of [() => loser.send(joined(501)), () => loser.send(one)]) {
+      const error = await send().then(
+        () => assert.fail('it was confirmed'),
+        (thrown: unknown) => thrown,
+      );
+      assert.ok(error instanceof client.EventsLeft, String(error));
+      assert.deepEqual(error.taken, []);
+      assert.ok(error.cause instanceof client.BatonUnreachable);
+      const firstRequest = error.left.slice(0, 500);
+      const accepted = await baton.events.send(firstRequest);
+      assert.deepEqual(
+        accepted,
+        firstRequest.map(({ id }) => ({ id, duplicate: true })),
+      );
+    }
+    const withIds = joined(2).map((event, number) => ({ ...event, id: `own-id-${Date.now()}-${number}` }));
+    await assert.rejects(loser.send(withIds), client.BatonUnreachable);
+  });
+
+  it('returns the generated ids after an error that may pass, and not after a rejection', async () => {
+    for (const [status, kind] of [
+      [500, client.EventsLeft],
+      [503, client.EventsLeft],
+      [429, client.EventsLeft],
+      [401, client.BatonProblem],
+      [403, client.BatonProblem],
+      [422, client.BatonProblem],
+    ] as const) {
+      const { fetch: answering } = counting(() => new Response('', { status }));
+      const answered = connect({ fetch: answering, retries: 0 }).events;
+      await assert.rejects(answered.send(joined(2)), kind, String(status));
+    }
+  });
+
   it('returns the event kinds, each with a sample', async () => {
     const types = await baton.events.types();
     assert.deepEqual(

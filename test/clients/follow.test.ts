@@ -140,15 +140,24 @@ describe('following a task with the client package', function () {
 
   it('polls if streams do not work either', async () => {
     const id = await submit({ steps: 2, step_ms: 50 });
+    let cancelled = 0;
+    const endless = () =>
+      new ReadableStream({
+        cancel() {
+          cancelled += 1;
+          throw new Error('the body cannot be cancelled');
+        },
+      });
     const withoutStreams: typeof fetch = async (input, init) => {
       const answer = await fetch(input, init);
       if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer;
       await answer.body?.cancel();
-      return new Response('A login page', { headers: { 'content-type': 'text/html' } });
+      return new Response(endless(), { headers: { 'content-type': 'text/html' } });
     };
     const { events, transports } = await followToEnd(connect({ WebSocket: null, fetch: withoutStreams }), id);
     assert.deepEqual(events, await baton.tasks.events(id));
     assert.deepEqual(transports, ['polling']);
+    assert.equal(cancelled, 1);
   });
 
   it('keeps one connection beyond the life of a token with newer tokens', async () => {

@@ -21,6 +21,19 @@ describe('a stream of server-sent events', () => {
     it(`is read with ${what}`, async () => assert.deepEqual(await read(...chunks), messages));
   }
 
+  for (const lineEnd of ['\n', '\r', '\r\n']) {
+    it(`is read with the line end ${JSON.stringify(lineEnd)} in chunks of any size`, async () => {
+      const text =
+        ': connected\n\nid: 1\ndata: {"a":\ndata: "é\u2028"}\n\ndata\n\n\ndata: 3\n\ndata: incomplete';
+      const bytes = Buffer.from(text.replaceAll('\n', lineEnd));
+      for (const size of [1, 2, 3, 7, 1_000]) {
+        const count = Math.ceil(bytes.length / size);
+        const chunks = Array.from({ length: count }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
+        assert.deepEqual(await read(...chunks), ['{"a":\n"é\u2028"}', '', '3'], `chunks of ${size} bytes`);
+      }
+    });
+  }
+
   it('is read with a character that is split between two chunks', async () => {
     const bytes = Buffer.from('data: grün\n\n');
     const cut = bytes.indexOf(0xc3) + 1;

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import threading
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
 
-from baton_client import Baton, BatonProblem, BatonUnreachable, EventsLeft
+from baton_client import (
+    AsyncBaton,
+    Baton,
+    BatonError,
+    BatonProblem,
+    BatonUnreachable,
+    EventsLeft,
+    OutgoingEvent,
+)
 
 KEY = "bt_12345678_this-must-stay-hidden"
 SUBMITTED = {"execution_id": "run-1", "callback_secret": "s"}
@@ -124,13 +134,93 @@ def test_a_rejected_token_is_replaced_once(server: Server) -> None:
 
 
 def test_the_events_that_are_left_can_be_sent_again(server: Server, baton: Baton) -> None:
-    taken = [{"id": f"evt_{number}", "duplicate": False} for number in range(500)]
-    server.answers = [Answer(202, {"data": taken}), Answer(422, "no")]
+    server.answers = [accepted(500), Answer(422, "no")]
     with pytest.raises(EventsLeft) as caught:
-        baton.events.send([{"event": "user.joined", "data": {}} for _ in range(501)])
+        baton.events.send(joined(501))
     assert len(caught.value.taken) == 500
     sent = json.loads(server.requests[1][2])["events"]
     assert (list(caught.value.left), isinstance(caught.value.__cause__, BatonProblem)) == (sent, True)
+
+
+def joined(count: int) -> list[OutgoingEvent]:
+    return [{"event": "user.joined", "data": {}} for _ in range(count)]
+
+
+def accepted(count: int) -> Answer:
+    return Answer(202, {"data": [{"id": f"evt_{number}", "duplicate": False} for number in range(count)]})
+
+
+@pytest.mark.parametrize("value", [float("nan"), datetime.now(timezone.utc), "\ud800"])
+def test_nothing_is_sent_if_a_later_event_cannot_be_serialized(
+    server: Server, baton: Baton, value: object
+) -> None:
+    wrong: OutgoingEvent = {"event": "user.joined", "data": {"user": value}}
+    with pytest.raises((TypeError, ValueError)):
+        baton.events.send([*joined(501), wrong])
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("answer", [LOST, Answer(500), Answer(503), Answer(429)])
+def test_the_generated_ids_are_returned_if_no_request_succeeds(server: Server, answer: Answer) -> None:
+    server.answers = [answer, answer]
+    with Baton(server.url, api_key=KEY, retries=0) as baton:
+        with pytest.raises(EventsLeft) as many:
+            baton.events.send(joined(501))
+        with pytest.raises(EventsLeft) as one:
+            baton.events.send(joined(1)[0])
+    assert (many.value.taken, len(many.value.left), one.value.taken) == ([], 501, [])
+    assert list(many.value.left[:500]) == json.loads(server.requests[0][2])["events"]
+    assert all("id" in event for event in many.value.left)
+    assert list(one.value.left) == [json.loads(server.requests[1][2])]
+    assert isinstance(many.value.__cause__, BatonError)
+
+
+def test_other_errors_of_the_first_request_are_raised_unchanged(server: Server) -> None:
+    server.answers = [LOST, Answer(401), Answer(403), Answer(422)]
+    with Baton(server.url, api_key=KEY, retries=0) as baton:
+        with pytest.raises(BatonUnreachable):
+            baton.events.send([{**event, "id": "own-id"} for event in joined(1)])
+        for status in (401, 403, 422):
+            with pytest.raises(BatonProblem, match=str(status)):
+                baton.events.send(joined(2))
+
+
+def test_the_events_are_left_if_the_token_source_fails(server: Server) -> None:
+    server.answers = [accepted(500), UNAUTHENTICATED]
+    tokens = ["token"]
+
+    def token() -> str:
+        if not tokens:
+            raise OSError("no token")
+        return tokens.pop()
+
+    with Baton(server.url, token=token) as baton:
+        with pytest.raises(EventsLeft) as caught:
+            baton.events.send(joined(501))
+    assert (len(caught.value.taken), len(caught.value.left)) == (500, 1)
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_a_cancelled_call_stays_cancelled() -> None:
+    async def send() -> None:
+        is_waiting = asyncio.Event()
+
+        async def answer(request: httpx.Request) -> httpx.Response:
+            if len(json.loads(request.content)["events"]) == 500:
+                return httpx.Response(202, json=accepted(500).content)
+            is_waiting.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http_client:
+            baton = AsyncBaton("http://localhost", api_key=KEY, http_client=http_client)
+            sending = asyncio.create_task(baton.events.send(joined(501)))
+            await is_waiting.wait()
+            sending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await sending
+
+    asyncio.run(send())
 
 
 def test_a_page_is_requested_only_when_its_rows_are_read(server: Server, baton: Baton) -> None:

@@ -1,15 +1,16 @@
 import { MAX_BODY_BYTES, MAX_EVENTS_PER_REQUEST } from './vocabulary.ts';
 import { pathOf, type Http } from './http.ts';
 import { randomHex } from './ids.ts';
+import { mayPass } from './retry-window.ts';
 import type { CallOptions, EventTypes, OutgoingEvent, TakenEvent } from './types.ts';
 
 /** The size of the JSON around the events of a request, with a margin. */
 const ENVELOPE_BYTES = 64;
 
 /**
- * Baton accepted some of the events and not the others, because a request failed after an earlier one succeeded.
- * `taken` has the accepted events and `cause` the error. To continue, send the events in `left` again: they have ids,
- * so Baton stores none of them twice.
+ * Baton did not confirm all events, because a request failed after an earlier one succeeded, or because no request
+ * succeeded and this client generated ids. `taken` has the accepted events and `cause` the error. To continue, send the
+ * events in `left` again: they have ids, so Baton stores none of them twice.
  */
 export class EventsLeft extends Error {
   override name = 'EventsLeft';
@@ -17,7 +18,7 @@ export class EventsLeft extends Error {
   readonly left: readonly OutgoingEvent[];
 
   constructor(taken: readonly TakenEvent[], left: readonly OutgoingEvent[], cause: unknown) {
-    super(`${taken.length} events were accepted, ${left.length} were not.`, { cause });
+    super(`Baton confirmed ${taken.length} events. ${left.length} are left.`, { cause });
     this.taken = taken;
     this.left = left;
   }
@@ -34,36 +35,55 @@ export function createEvents(http: Http) {
     http.json<T>({ method: 'POST', path: pathOf('events'), body, isRepeatable: true, signal });
 
   async function sendAll(
-    events: readonly IdentifiedEvent[],
+    given: readonly OutgoingEvent[],
     signal: AbortSignal | undefined,
   ): Promise<TakenEvent[]> {
+    const events = given.map(withId);
+    // Before the first request, so that nothing is sent if an event cannot be serialized.
+    const batches = splitIntoBatches(events);
     const taken: TakenEvent[] = [];
-    for (const batch of splitIntoBatches(events)) {
+    for (const batch of batches) {
       try {
         const { data } = await post<{ data: TakenEvent[] }>(`{"events":[${batch.join(',')}]}`, signal);
         taken.push(...data);
       } catch (error) {
-        if (taken.length === 0) throw error;
+        if (taken.length === 0 && !needsGeneratedIds(given, error)) throw error;
         throw new EventsLeft(taken, events.slice(taken.length), error);
       }
     }
     return taken;
   }
 
-  /** Sends one event. Baton has stored it durably when the promise resolves. */
+  async function sendOne(given: OutgoingEvent, signal: AbortSignal | undefined): Promise<TakenEvent> {
+    const event = withId(given);
+    const text = JSON.stringify(event);
+    try {
+      return await post<TakenEvent>(text, signal);
+    } catch (error) {
+      if (!needsGeneratedIds([given], error)) throw error;
+      throw new EventsLeft([], [event], error);
+    }
+  }
+
+  /**
+   * Sends one event. Baton has stored it durably when the promise resolves.
+   * @throws EventsLeft if Baton may have accepted an event without an id, but did not confirm it
+   * @throws TypeError if the event cannot be serialized
+   */
   async function send(event: OutgoingEvent, options?: CallOptions): Promise<TakenEvent>;
   /**
    * Sends any number of events, in requests of at most 500 events and 1 MiB. Returns the results in the order of the events.
    * Baton accepts all events of a request or none of them.
-   * @throws EventsLeft if a request fails after an earlier one succeeded
+   * @throws EventsLeft if a request fails after an earlier one succeeded, or if Baton may have accepted events without
+   * ids, but did not confirm them
+   * @throws TypeError if an event cannot be serialized. No event is sent then.
    */
   async function send(events: readonly OutgoingEvent[], options?: CallOptions): Promise<TakenEvent[]>;
   async function send(
     given: OutgoingEvent | readonly OutgoingEvent[],
     { signal }: CallOptions = {},
   ): Promise<TakenEvent | TakenEvent[]> {
-    if (isList(given)) return await sendAll(given.map(withId), signal);
-    return await post<TakenEvent>(JSON.stringify(withId(given)), signal);
+    return isList(given) ? await sendAll(given, signal) : await sendOne(given, signal);
   }
 
   return {
@@ -83,23 +103,34 @@ function withId(event: OutgoingEvent): IdentifiedEvent {
 }
 
 /**
- * Yields the events as JSON texts, in batches that fit into one request. An event that is too large is a separate
- * batch.
+ * Returns true if the caller needs the ids that this client generated: after this error the same events can be sent again,
+ * and Baton may already have stored them.
  */
-function* splitIntoBatches(events: readonly IdentifiedEvent[]): Generator<string[]> {
+function needsGeneratedIds(given: readonly OutgoingEvent[], error: unknown): boolean {
+  return mayPass(error) && given.some(({ id }) => id == null);
+}
+
+/**
+ * Returns the events as JSON texts, in batches that fit into one request. An event that is too large is a separate
+ * batch.
+ * @throws TypeError if an event cannot be serialized
+ */
+function splitIntoBatches(events: readonly IdentifiedEvent[]): string[][] {
   const encoder = new TextEncoder();
+  const batches: string[][] = [];
   let batch: string[] = [];
   let bytes = ENVELOPE_BYTES;
   for (const event of events) {
     const text = JSON.stringify(event);
     const size = encoder.encode(text).length + 1;
     if (batch.length > 0 && (batch.length >= MAX_EVENTS_PER_REQUEST || bytes + size > MAX_BODY_BYTES)) {
-      yield batch;
+      batches.push(batch);
       batch = [];
       bytes = ENVELOPE_BYTES;
     }
     batch.push(text);
     bytes += size;
   }
-  if (batch.length > 0) yield batch;
+  if (batch.length > 0) batches.push(batch);
+  return batches;
 }

@@ -31,7 +31,10 @@ export function createRetryWindow(random: () => number, windowMs: number = RETRY
   };
 }
 
-/** Waiting and following only read, so they also outlast a status 500. */
-function mayPass(error: unknown): boolean {
+/**
+ * Returns true if the same request may succeed later. Requests that only read, and events with ids, can be repeated even
+ * after a status 500.
+ */
+export function mayPass(error: unknown): boolean {
   return isTransient(error) || (error instanceof BatonProblem && error.status >= 500);
 }

@@ -126,6 +126,8 @@ async function* readStream(
   try {
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
     if (!isStream || response.body === null) {
+      // An unread body keeps its connection occupied. The error below says more than a failure to cancel it.
+      await response.body?.cancel().catch(() => {});
       throw new TransportFailed('The response is not a stream of server-sent events.', true);
     }
     onConnected();

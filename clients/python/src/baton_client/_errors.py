@@ -58,10 +58,11 @@ class BatonTimeout(BatonError):
 
 class EventsLeft(BatonError):
     """
-    Baton accepted some of the events and not the others, because a request failed after an earlier one succeeded.
+    Baton did not confirm all events.
 
-    `__cause__` is the error. To continue, send the events in `left` again: they have ids, so Baton stores none of them
-    twice.
+    A request failed after an earlier one succeeded, or no request succeeded and this client generated ids. `taken` has the
+    accepted events, and `__cause__` is the error. To continue, send the events in `left` again: they have ids, so Baton
+    stores none of them twice.
     """
 
     def __init__(self, taken: Sequence[TakenEvent], left: Sequence[OutgoingEvent]) -> None:
@@ -70,7 +71,7 @@ class EventsLeft(BatonError):
         self.left: Sequence[OutgoingEvent] = left
 
     def __str__(self) -> str:
-        return f"{len(self.taken)} events were accepted, {len(self.left)} were not."
+        return f"Baton confirmed {len(self.taken)} events. {len(self.left)} are left."
 
 
 class TransportFailed(Exception):

@@ -71,13 +71,17 @@ class RetryWindow:
         if self._failures == 0:
             self._began = self._clock()
         self._failures += 1
-        if not _may_pass(error) or self._clock() - self._began >= self._seconds:
+        if not may_pass(error) or self._clock() - self._began >= self._seconds:
             raise error
         return backoff(self._failures, self._random)
 
 
-def _may_pass(error: Exception) -> bool:
-    # Waiting and following only read, so they also outlast a status 500.
+def may_pass(error: Exception) -> bool:
+    """
+    Returns true if the same request may succeed later.
+
+    Requests that only read, and events with ids, can be repeated even after a status 500.
+    """
     return is_transient(error) or (isinstance(error, BatonProblem) and error.status >= 500)
 
 

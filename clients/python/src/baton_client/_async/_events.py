@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast, overload
 
-from .._batches import split_into_batches, with_id
-from .._errors import BatonError, EventsLeft
+from .._batches import needs_generated_ids, split_into_batches, with_id
+from .._errors import EventsLeft
 from .._request import Request, path_of, to_json
 from ..types import EventType, OutgoingEvent, TakenEvent
 from ._http import AsyncHttp
@@ -27,11 +27,13 @@ class AsyncEvents:
         Baton has stored the events durably when the call returns. It returns the results in the order of the events. Baton
         accepts all events of a request or none of them.
 
-        Raises `EventsLeft` if a request fails after an earlier one succeeded.
+        Raises `EventsLeft` if a request fails after an earlier one succeeded, or if Baton may have accepted events without
+        ids, but did not confirm them. Raises `TypeError` or `ValueError` if an event cannot be serialized. No event is sent
+        then.
         """
         if isinstance(events, Sequence):
-            return await self._send_all([with_id(event) for event in events])
-        return cast("TakenEvent", await self._http.json(_request_of(to_json(with_id(events)))))
+            return await self._send_all(events)
+        return await self._send_one(events)
 
     async def types(self) -> list[EventType]:
         """Returns the event kinds, each with its schema and a sample."""
@@ -39,17 +41,30 @@ class AsyncEvents:
             "list[EventType]", (await self._http.json(Request("GET", path_of("event-types"))))["data"]
         )
 
-    async def _send_all(self, events: Sequence[OutgoingEvent]) -> list[TakenEvent]:
+    async def _send_all(self, given: Sequence[OutgoingEvent]) -> list[TakenEvent]:
+        events = [with_id(event) for event in given]
+        # Before the first request, so that nothing is sent if an event cannot be serialized.
+        batches = split_into_batches(events)
         taken: list[TakenEvent] = []
-        for batch in split_into_batches(events):
+        for batch in batches:
             try:
                 response = await self._http.json(_request_of(f'{{"events":[{",".join(batch)}]}}'))
-            except BatonError as error:
-                if not taken:
+            except Exception as error:
+                if not taken and not needs_generated_ids(given, error):
                     raise
                 raise EventsLeft(taken, events[len(taken) :]) from error
             taken.extend(cast("list[TakenEvent]", response["data"]))
         return taken
+
+    async def _send_one(self, given: OutgoingEvent) -> TakenEvent:
+        event = with_id(given)
+        request = _request_of(to_json(event))
+        try:
+            return cast("TakenEvent", await self._http.json(request))
+        except Exception as error:
+            if not needs_generated_ids([given], error):
+                raise
+            raise EventsLeft([], [event]) from error
 
 
 def _request_of(body: str) -> Request:
