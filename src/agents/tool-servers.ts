@@ -77,13 +77,18 @@ export function createToolServers(deps: ToolServerDependencies): ToolServers {
     if (pool.get(name) === one) pool.delete(name);
     closeIfUnused(one);
   }
-  async function retireIfBroken(server: ToolServer, one: PooledConnection, error: unknown): Promise<void> {
+  /** Retires an open connection after an error of a call, unless the server responds on it. */
+  function retireIfBroken(
+    server: ToolServer,
+    one: PooledConnection,
+    { client, endReason }: Connection,
+    error: unknown,
+  ): void {
     if (codeOf(error) !== null || one.isStale) return;
-    const connection = await one.opening.catch(() => null);
-    if (connection === null || connection.endReason() !== null || server.kind === 'http') {
+    if (endReason() !== null || server.kind === 'http') {
       retire(server.name, one);
     } else {
-      void connection.client
+      void client
         .listTools({ options: { timeout: PROBE_MS } })
         .catch((trouble: unknown) => codeOf(trouble) === null && retire(server.name, one));
     }
@@ -99,12 +104,12 @@ export function createToolServers(deps: ToolServerDependencies): ToolServers {
     try {
       return { answer: await work(await one.opening) };
     } catch (error) {
-      if (!signal?.aborted) await retireIfBroken(server, one, error);
-      const ended = await one.opening.then(
-        ({ endReason }) => endReason(),
-        () => null,
-      );
-      return { error: cut(hide(server.name, ended ?? reasonOf(error))), isLost: statusOf(error) === 404 };
+      const connection = await one.opening.catch(() => null);
+      // The next call connects again, whatever the reason was, and even if this call was aborted.
+      if (connection === null) retire(server.name, one);
+      else if (!signal?.aborted) retireIfBroken(server, one, connection, error);
+      const reason = connection?.endReason() ?? reasonOf(error);
+      return { error: cut(hide(server.name, reason)), isLost: statusOf(error) === 404 };
     } finally {
       one.uses -= 1;
       closeIfUnused(one);

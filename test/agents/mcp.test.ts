@@ -192,6 +192,18 @@ describe('an MCP server of the catalogue', () => {
       assert.equal(await call(servers, 'web', 'add', { a: 2, b: 2 }), '4');
     });
 
+    for (const status of [200, 401, 503]) {
+      it(`is connected again after it rejected the first connection with ${status} and a JSON-RPC error`, async () => {
+        const server = await startHttpMcpServer();
+        open.push(() => server.close());
+        const servers = serversOf({ web: { url: server.url } });
+        server.initializeError = { status, code: -32603, message: 'still starting' };
+        await assert.rejects(call(servers, 'web', 'add', { a: 1, b: 1 }));
+        server.initializeError = null;
+        assert.equal(await call(servers, 'web', 'add', { a: 1, b: 2 }), '3');
+      });
+    }
+
     it('is not called if the address guard blocks it', async () => {
       const server = await startHttpMcpServer();
       open.push(() => server.close());
