@@ -51,10 +51,18 @@ export type ToolServerDependencies = {
 const PROBE_MS = 5_000;
 const LONGEST_REASON = 300;
 
-/** A connection and its number of users. The last user closes a stale one. */
-type PooledConnection = { opening: Promise<Connection>; uses: number; isStale: boolean };
+/** A connection and its number of users. The last user closes a stale one. `opened`: null until it is open. */
+type PooledConnection = {
+  opening: Promise<Connection>;
+  opened: Connection | null;
+  uses: number;
+  isStale: boolean;
+};
 
-/** Creates the tool servers. Each is connected at its first use, and again after the connection was lost. */
+/**
+ * Creates the tool servers. Each is connected at its first use, and again after the connection was lost or its program
+ * has ended.
+ */
 export function createToolServers(deps: ToolServerDependencies): ToolServers {
   const pool = new Map<string, PooledConnection>();
   const secrets = new Map(
@@ -66,8 +74,12 @@ export function createToolServers(deps: ToolServerDependencies): ToolServers {
 
   function acquire(server: ToolServer): PooledConnection {
     const known = pool.get(server.name);
-    if (known) return known;
-    const made = { opening: connectToServer(server, { ...deps, onDiagnostic }), uses: 0, isStale: false };
+    const hasEnded = (known?.opened?.endReason() ?? null) !== null;
+    if (known && !hasEnded) return known;
+    if (known) retire(server.name, known);
+    const opening = connectToServer(server, { ...deps, onDiagnostic });
+    const made: PooledConnection = { opening, opened: null, uses: 0, isStale: false };
+    made.opening = opening.then((connection) => (made.opened = connection));
     pool.set(server.name, made);
     return made;
   }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { serverOf, serverSchema } from '../../src/agents/server-settings.ts';
 import { answerOf, textOfResult } from '../../src/agents/tool-answers.ts';
 import { mayRepeat, toolNamed, toolSetOf } from '../../src/agents/tool-set.ts';
@@ -108,6 +109,16 @@ describe('an MCP server of the catalogue', () => {
       const before = await call(servers, 'bad', 'pid');
       await assert.rejects(call(servers, 'bad', 'crash'), /the server ended \(exit code 3\)/);
       assert.notEqual(await call(servers, 'bad', 'pid'), before);
+    });
+
+    it('is restarted for the next call after it has ended between two calls', async () => {
+      const servers = serversOf({ bad: misbehaving });
+      const before = Number(await call(servers, 'bad', 'pid'));
+      process.kill(before);
+      await eventually('its end is known', () => !isRunning(before));
+      // Its output is closed a moment after its end.
+      await wait(200);
+      assert.notEqual(Number(await call(servers, 'bad', 'pid')), before);
     });
 
     it('has a hanging call aborted at the time limit, while other calls proceed', async () => {
