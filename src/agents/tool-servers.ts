@@ -1,7 +1,15 @@
 import type { CallToolResult } from '@ai-sdk/mcp';
 import type { Isolation } from './isolation.ts';
 import type { CurrentTrace } from './request-trace.ts';
-import { secretsAmong, secretsIn, withoutSecrets, type Environment, type Secret } from './secrets.ts';
+import { LONGEST_DIAGNOSTIC } from './own-process.ts';
+import {
+  beginningWithoutSecrets,
+  secretsAmong,
+  secretsIn,
+  withoutSecrets,
+  type Environment,
+  type Secret,
+} from './secrets.ts';
 import type { ToolServer } from './server-settings.ts';
 import { connectToServer, listAll, type Connection, type ServerTool } from './tool-connection.ts';
 import { truncate } from '../domain/common/text.ts';
@@ -43,7 +51,7 @@ export type ToolServerDependencies = {
   fetch: typeof globalThis.fetch;
   /** For requests to all servers. */
   traceparent?: CurrentTrace;
-  /** Called for each line that a server writes to standard error, without its secrets. */
+  /** Called for each line that a server writes to standard error, cut and without its secrets. */
   onDiagnostic(server: string, line: string): void;
 };
 
@@ -69,7 +77,8 @@ export function createToolServers(deps: ToolServerDependencies): ToolServers {
     [...deps.servers].map(([name, server]) => [name, secretsFor(server, deps.environment)]),
   );
   const hide = (server: string, text: string) => withoutSecrets(text, secrets.get(server) ?? []);
-  const onDiagnostic = (server: string, line: string) => deps.onDiagnostic(server, hide(server, line));
+  const onDiagnostic = (server: string, line: string) =>
+    deps.onDiagnostic(server, beginningWithoutSecrets(line, secrets.get(server) ?? [], LONGEST_DIAGNOSTIC));
   let isClosed = false;
 
   function acquire(server: ToolServer): PooledConnection {

@@ -164,6 +164,10 @@ describe('an MCP server of the catalogue', () => {
       const output = await call(servers, 'bad', 'tell_token');
       assert.equal(servers.withoutSecrets('bad', output), 'the token is [SERVICE_TOKEN]');
       assert.ok(diagnostics.every((line) => !line.includes('tok-1234567890')));
+      await call(servers, 'bad', 'tell_token_late');
+      const long = () => diagnostics.filter((line) => line.includes('xxx'));
+      await eventually('both long lines are read', () => long().length === 2);
+      assert.ok(long().every((line) => line.length <= 2_000 && !line.includes('tok-')));
     });
 
     it('ends with the worker, child processes included', async () => {

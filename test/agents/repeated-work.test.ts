@@ -33,11 +33,19 @@ const MINUTE_MS = 60_000;
 const PROGRAM = `process.stdin.once('data', (line) => setTimeout(() =>
   console.log(JSON.stringify({ type: 'result', text: 'repeated: ' + JSON.parse(line).repeated })), 300))`;
 
+/** Longer than each of the texts that are cut has room for. */
+const TOKEN = `tok-${'0123456789'.repeat(4)}`;
+/** Writes its token where a text is cut: to standard error, and as a line that is not part of the protocol. */
+const TELLS = `
+  console.error('x'.repeat(1_990) + process.env.SERVICE_TOKEN);
+  setTimeout(() => console.log('x'.repeat(95) + process.env.SERVICE_TOKEN), 300);`;
+
 /** If a worker dies, Temporal gives the same activity to another one. */
 describe('the work of an agent outside the service', () => {
   const fresh = useInstallation();
   const scout = useFixture(() => startA2aAgent({ streaming: true }));
   let work: AgentWork;
+  const diagnostics: string[] = [];
   beforeEach(async () => {
     const executionId = await quietRun(fresh.database, fresh.installation);
     work = workOn(executionId, 'program');
@@ -50,22 +58,27 @@ describe('the work of an agent outside the service', () => {
 agents:
   program: { instructions: Look., command: [${process.execPath}, -e, ${JSON.stringify(PROGRAM)}] }
   scout: { instructions: Look., a2a: '${scout.url}' }
+  teller: { instructions: Look., command: { run: [${process.execPath}, -e, ${JSON.stringify(TELLS)}], env: [SERVICE_TOKEN] } }
+  lost: { instructions: Look., a2a: { url: 'http://lost.example', headers_env: { Authorization: SERVICE_TOKEN } } }
 teams: { ${teams.join(', ')} }`;
   };
   const activities = () =>
     createRemoteAgentActivities({
       database: fresh.database,
       catalogue: parseCatalogue(catalogueText(), 'a test'),
-      environment: { PATH: process.env['PATH'] },
+      environment: { PATH: process.env['PATH'], SERVICE_TOKEN: TOKEN },
       isolation: NO_ISOLATION,
-      fetch: globalThis.fetch,
+      fetch: async (input, init) => {
+        if (!new Request(input).url.startsWith('http://lost.example')) return await fetch(input, init);
+        throw new Error(`${'x'.repeat(960)} ${TOKEN}`);
+      },
       clock,
       traces: UNTRACED_AGENTS,
-      onDiagnostic: () => {},
+      onDiagnostic: (_agent, line) => diagnostics.push(line),
       leaveResult: async (_work, given) => ({ summary: given, text: given }),
     });
   type Info = ConstructorParameters<typeof MockActivityEnvironment>[0];
-  const start = (agent: 'program' | 'scout', info: Info = {}) => {
+  const start = (agent: 'program' | 'scout' | 'teller' | 'lost', info: Info = {}) => {
     const environment = new MockActivityEnvironment({ scheduledTimestampMs: Date.now(), ...info });
     const input: RemoteAgentInput = {
       work: { ...work, step: { ...work.step, agent } },
@@ -74,7 +87,7 @@ teams: { ${teams.join(', ')} }`;
     };
     const { askRemoteAgent, runCommand } = activities();
     const ended = environment.run<[RemoteAgentInput], RemoteOutcome, typeof runCommand>(
-      agent === 'scout' ? askRemoteAgent : runCommand,
+      agent === 'scout' || agent === 'lost' ? askRemoteAgent : runCommand,
       input,
     );
     return { environment, ended };
@@ -85,6 +98,16 @@ teams: { ${teams.join(', ')} }`;
       const outcome = await start('program', { attempt }).ended;
       assert.equal(outcome.kind === 'completed' && outcome.result.text, `repeated: ${attempt > 1}`);
     }
+  });
+
+  it('has its secrets removed from errors and the log before they are cut', async () => {
+    for (const agent of ['teller', 'lost'] as const) {
+      const outcome = await start(agent).ended;
+      assert.ok(outcome.kind === 'failed');
+      assert.match(outcome.message, /x{95}/);
+      assert.ok(!outcome.message.includes('tok-'), outcome.message);
+    }
+    assert.deepEqual(diagnostics, ['x'.repeat(1_990)]);
   });
 
   it('does not begin if the run has ended', async () => {
