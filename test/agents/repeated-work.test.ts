@@ -145,6 +145,9 @@ teams: { ${teams.join(', ')} }`;
     ['is cancelled with the run', { cancelRequested: true }, 1],
     ['is left to the next worker if this one stops', { workerShutdown: true }, 0],
     ['is left to the next worker if this one was silent for too long', { timedOut: true }, 0],
+    ['is left to the next try if its activity is paused in Temporal', { paused: true }, 0],
+    ['is left to the next try if its activity is reset in Temporal', { reset: true }, 0],
+    ['is cancelled with the run although its activity is paused', { cancelRequested: true, paused: true }, 1],
   ] as const) {
     it(`of an A2A agent ${what}`, async () => {
       scout.cancelled.length = 0;

@@ -205,10 +205,15 @@ function failureMessage({ step }: AgentWork, error: unknown, timedOut: boolean):
   return `calling ${step.agent} failed: ${reasonOf(error)}`;
 }
 
-/** Returns whether the work is no longer needed. If a worker only shuts down, the next one continues it. */
+/**
+ * Returns whether the work is no longer needed. If a worker only shuts down, or the activity is paused or reset in
+ * Temporal, the next try continues it.
+ */
 function isGivenUp(): boolean {
-  const { workerShutdown, timedOut } = Context.current().cancellationDetails ?? {};
-  return workerShutdown !== true && timedOut !== true;
+  const details = Context.current().cancellationDetails;
+  if (details === undefined || details.cancelRequested) return true;
+  const { workerShutdown, timedOut, paused, reset } = details;
+  return !workerShutdown && !timedOut && !paused && !reset;
 }
 
 async function briefFor(deps: Dependencies, work: AgentWork): Promise<Brief | { error: string }> {
