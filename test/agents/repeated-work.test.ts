@@ -52,20 +52,20 @@ describe('the work of an agent outside the service', () => {
   });
 
   const clock = () => new Date();
-  const catalogueText = () => {
+  const catalogueText = (onLimit = 'fail') => {
     const teams = ['feature', 'bug', 'spec', 'chore'].map((type) => `${type}: [{ step: a, agent: program }]`);
     return `
 agents:
-  program: { instructions: Look., command: [${process.execPath}, -e, ${JSON.stringify(PROGRAM)}] }
-  scout: { instructions: Look., a2a: '${scout.url}' }
+  program: { instructions: Look., command: [${process.execPath}, -e, ${JSON.stringify(PROGRAM)}], limits: { on_limit: ${onLimit} } }
+  scout: { instructions: Look., a2a: '${scout.url}', limits: { on_limit: ${onLimit} } }
   teller: { instructions: Look., command: { run: [${process.execPath}, -e, ${JSON.stringify(TELLS)}], env: [SERVICE_TOKEN] } }
   lost: { instructions: Look., a2a: { url: 'http://lost.example', headers_env: { Authorization: SERVICE_TOKEN } } }
 teams: { ${teams.join(', ')} }`;
   };
-  const activities = () =>
+  const activities = (onLimit?: string) =>
     createRemoteAgentActivities({
       database: fresh.database,
-      catalogue: parseCatalogue(catalogueText(), 'a test'),
+      catalogue: parseCatalogue(catalogueText(onLimit), 'a test'),
       environment: { PATH: process.env['PATH'], SERVICE_TOKEN: TOKEN },
       isolation: NO_ISOLATION,
       fetch: async (input, init) => {
@@ -78,14 +78,14 @@ teams: { ${teams.join(', ')} }`;
       leaveResult: async (_work, given) => ({ summary: given, text: given }),
     });
   type Info = ConstructorParameters<typeof MockActivityEnvironment>[0];
-  const start = (agent: 'program' | 'scout' | 'teller' | 'lost', info: Info = {}) => {
+  const start = (agent: 'program' | 'scout' | 'teller' | 'lost', info: Info = {}, onLimit?: string) => {
     const environment = new MockActivityEnvironment({ scheduledTimestampMs: Date.now(), ...info });
     const input: RemoteAgentInput = {
       work: { ...work, step: { ...work.step, agent } },
       turn: 1,
       timeLimitMs: MINUTE_MS,
     };
-    const { askRemoteAgent, runCommand } = activities();
+    const { askRemoteAgent, runCommand } = activities(onLimit);
     const ended = environment.run<[RemoteAgentInput], RemoteOutcome, typeof runCommand>(
       agent === 'scout' || agent === 'lost' ? askRemoteAgent : runCommand,
       input,
@@ -140,6 +140,16 @@ teams: { ${teams.join(', ')} }`;
     const outcome = await start('program', { attempt: 2, scheduledTimestampMs: begun }).ended;
     assert.deepEqual(outcome, { kind: 'failed', timedOut: true, message: 'took longer than 60000 ms' });
   });
+
+  for (const agent of ['program', 'scout'] as const) {
+    it(`escalates the run at the time limit if on_limit is escalate: ${agent}`, async () => {
+      scout.doing(async ({ signal }) => void (signal.aborted || (await once(signal, 'abort'))));
+      const begun = Date.now() - MINUTE_MS;
+      const outcome = await start(agent, { scheduledTimestampMs: begun }, 'escalate').ended;
+      const reason = `${agent} took longer than 60000 ms for look`;
+      assert.deepEqual(outcome, { kind: 'escalated', reason });
+    });
+  }
 
   for (const [what, details, cancelled] of [
     ['is cancelled with the run', { cancelRequested: true }, 1],

@@ -181,7 +181,8 @@ async function attempt(
     await agentFeed.flush().catch(() => {});
     await record({ kind: 'failed', message, usage: null }, message).catch(() => {});
     cancellationSignal.throwIfAborted();
-    return { kind: 'failed', message, ...(timedOut ? { timedOut } : {}) };
+    if (timedOut) return atTimeLimit(input.work, brief.agent, message);
+    return { kind: 'failed', message };
   } finally {
     clearTimeout(timer);
     await agentFeed.drop();
@@ -203,6 +204,12 @@ function failureMessage({ step }: AgentWork, error: unknown, timedOut: boolean):
   if (Context.current().cancellationSignal.aborted)
     return 'interrupted because the run or its worker was stopped';
   return `calling ${step.agent} failed: ${reasonOf(error)}`;
+}
+
+function atTimeLimit({ step }: AgentWork, { limits }: Agent, message: string): StepOutcome {
+  return limits.on_limit === 'escalate'
+    ? { kind: 'escalated', reason: `${step.agent} ${message} for ${step.name}` }
+    : { kind: 'failed', timedOut: true, message };
 }
 
 /**
