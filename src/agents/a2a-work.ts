@@ -35,6 +35,8 @@ type Work = {
   /** Called after `signal` aborted the work: returns whether to cancel the task. */
   isGivenUp(): boolean;
   listener: AgentListener & { task(task: RemoteTask): void };
+  /** Time without an event after which a stream counts as broken off, in milliseconds. */
+  idleMs?: number;
 };
 
 /** The known state of a task. */
@@ -48,6 +50,11 @@ type TaskProgress = {
   usage: ReportedUsage | null;
 };
 
+/**
+ * A connection that was lost without an error is silent, and so is an agent that works for long. Polling serves both: a
+ * stream that is silent for this time, in milliseconds, counts as broken off.
+ */
+const STREAM_IDLE_MS = 60_000;
 const FIRST_POLL_MS = 500;
 const LONGEST_POLL_MS = 5_000;
 /** Consecutive polls that may fail. */
@@ -67,8 +74,8 @@ const RESTING = new Set([
 ]);
 
 /**
- * Runs a step by a remote agent and follows its task to the end: by its stream, and by polling if there is no stream or
- * it broke off. If `signal` aborts the work permanently, the task is cancelled.
+ * Runs a step by a remote agent and follows its task to the end: by its stream, and by polling if there is no stream, or
+ * it broke off or is silent. If `signal` aborts the work permanently, the task is cancelled.
  * @throws the signal's reason, or an Error with the reason if the agent did not respond
  */
 export async function workByRemote(
@@ -90,7 +97,11 @@ export async function workByRemote(
     if (progress.task) work.listener.task(progress.task);
   };
   try {
-    if (work.message) await send(client, work.message, isStreaming, onResponse, progress, signal);
+    if (work.message) {
+      const { message, idleMs = STREAM_IDLE_MS } = work;
+      if (isStreaming) await follow(client, message, idleMs, onResponse, progress, signal);
+      else await send(client, message, onResponse, signal);
+    }
     if (!isAtRest(progress)) await poll(client, progress, onResponse, work.tokens, signal);
     return isOverTokens(progress.usage, work.tokens)
       ? overTokens(work.tokens, progress.usage)
@@ -104,28 +115,61 @@ export async function workByRemote(
 async function send(
   client: RemoteClient['client'],
   message: RemoteMessage,
-  isStreaming: boolean,
+  onResponse: (response: StreamResponse) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = await client.sendMessage(requestOf(message), { signal });
+  onResponse({
+    payload: 'status' in answer ? { $case: 'task', value: answer } : { $case: 'message', value: answer },
+  });
+}
+
+/** Sends a message and follows the stream of its task, until the stream ends, breaks off or is silent. */
+async function follow(
+  client: RemoteClient['client'],
+  message: RemoteMessage,
+  idleMs: number,
   onResponse: (response: StreamResponse) => void,
   progress: TaskProgress,
   signal: AbortSignal,
 ): Promise<void> {
-  const request = requestOf(message);
-  if (!isStreaming) {
-    const answer = await client.sendMessage(request, { signal });
-    return onResponse({
-      payload: 'status' in answer ? { $case: 'task', value: answer } : { $case: 'message', value: answer },
-    });
-  }
+  const over = new AbortController();
+  const request = { signal: AbortSignal.any([signal, over.signal]) };
+  const responses = client.sendMessageStream(requestOf(message), request)[Symbol.asyncIterator]();
   try {
-    for await (const response of client.sendMessageStream(request, { signal })) {
-      onResponse(response);
+    for (;;) {
+      // Without a task, there is nothing to poll, and the agent may still be writing its reply.
+      const next = await nextOf(responses, progress.task === null ? null : idleMs);
+      if (next.done) return;
+      onResponse(next.value);
       // Only an end state closes a stream (A2A 1.0, section 3.1.2).
-      if (isInterrupted(progress)) break;
+      if (isInterrupted(progress)) return;
     }
   } catch (error) {
     signal.throwIfAborted();
     // From here on, polling follows the started task.
     if (progress.task === null) throw error;
+  } finally {
+    over.abort();
+    void responses.return?.(undefined).catch(() => {});
+  }
+}
+
+/**
+ * Returns the next element.
+ * @throws if there is none within `idleMs`; null: no limit
+ */
+async function nextOf<T>(elements: AsyncIterator<T>, idleMs: number | null): Promise<IteratorResult<T>> {
+  const next = elements.next();
+  if (idleMs === null) return await next;
+  const timer = new AbortController();
+  const silence = wait(idleMs, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`the stream was silent for ${idleMs} ms`);
+  });
+  try {
+    return await Promise.race([next, silence]);
+  } finally {
+    timer.abort();
   }
 }
 

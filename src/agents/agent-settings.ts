@@ -2,6 +2,7 @@ import type { BackendName } from '../domain/tasks/plan.ts';
 import { z } from 'zod';
 import {
   AGENT_MODEL_CALLS,
+  MAX_ACTIVITY_TIME_LIMIT_MS,
   MAX_MODEL_CALLS,
   MAX_STEPS,
   MODEL_CALL_TIME_LIMIT_MS,
@@ -35,7 +36,7 @@ const limitsSchema = z.strictObject({
   tokens: z.int().min(1).optional(),
   cost_usd: z.number().positive().optional(),
   on_limit: z.enum(['fail', 'escalate']).optional(),
-  call_time: duration.optional(),
+  call_time: duration(1, MAX_ACTIVITY_TIME_LIMIT_MS).optional(),
 });
 
 /** Schema of `agents.<name>`. */

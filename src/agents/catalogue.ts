@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { MAX_STEPS, RUN_TIME_LIMIT_MS, STEP_TIME_LIMIT_MS } from '../domain/common/limits.ts';
+import {
+  MAX_ACTIVITY_TIME_LIMIT_MS,
+  MAX_DURATION_MS,
+  MAX_STEPS,
+  RUN_TIME_LIMIT_MS,
+  STEP_TIME_LIMIT_MS,
+} from '../domain/common/limits.ts';
 import type { StepRetry } from '../domain/tasks/plan.ts';
 import { TASK_TYPES, type TaskType } from '../domain/tasks/task-run.ts';
 import {
@@ -13,7 +19,7 @@ import {
   type Planner,
   type Prices,
 } from './agent-settings.ts';
-import { duration } from './durations.ts';
+import { duration, formatDuration } from './durations.ts';
 import { serverName, serverOf, serverSchema, type ToolServer } from './server-settings.ts';
 import { allowListFaults } from './tool-policy.ts';
 
@@ -35,18 +41,22 @@ export type Catalogue = {
 
 const name = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and dashes');
 
+const timeLimit = duration(1, MAX_DURATION_MS);
+// Zero: the next attempt starts at once.
+const interval = duration(0, MAX_DURATION_MS);
+
 const retrySchema = z.strictObject({
   maximum_attempts: z.int().min(1).max(100),
-  initial_interval: duration,
+  initial_interval: interval,
   backoff_coefficient: z.number().min(1).max(10),
-  maximum_interval: duration,
+  maximum_interval: interval,
 });
 
 const stepSchema = z.strictObject({
   step: name,
   agent: name,
   after: z.array(name).optional(),
-  time_limit: duration.optional(),
+  time_limit: timeLimit.optional(),
   retry: retrySchema.optional(),
 });
 
@@ -54,8 +64,8 @@ const catalogueSchema = z.strictObject({
   agents: z.record(name, agentSchema),
   defaults: z
     .strictObject({
-      run_time_limit: duration.optional(),
-      step_time_limit: duration.optional(),
+      run_time_limit: timeLimit.optional(),
+      step_time_limit: timeLimit.optional(),
       retry: retrySchema.optional(),
     })
     .default({}),
@@ -106,6 +116,7 @@ export function parseCatalogue(text: string, source: string, defaultModel: strin
   const faults = [
     ...toolFaults(agents, new Set(Object.keys(servers))),
     ...TASK_TYPES.flatMap((type) => teamFaults(type, teams[type], agents)),
+    ...TASK_TYPES.flatMap((type) => timeLimitFaults(type, teams[type], agents, defaults.step_time_limit)),
   ];
   if (faults.length > 0) throw new Error(`${source} is not a valid agent catalogue: ${faults.join('; ')}`);
   const stepLimits = (step: z.infer<typeof stepSchema>): StepLimits => ({
@@ -182,6 +193,28 @@ function teamFaults(
     seen.add(step.step);
     return faults;
   });
+}
+
+/**
+ * Returns the steps of remote agents and programs whose attempts may take too long: one activity does their work. An
+ * agent with a model has many activities.
+ */
+function timeLimitFaults(
+  type: TaskType,
+  steps: z.infer<typeof stepSchema>[],
+  agents: Record<string, { a2a?: unknown; command?: unknown }>,
+  defaultMs = STEP_TIME_LIMIT_MS,
+): string[] {
+  const most = formatDuration(MAX_ACTIVITY_TIME_LIMIT_MS);
+  return steps
+    .filter(({ agent, time_limit: ms = defaultMs }) => {
+      const isOneActivity = Boolean(agents[agent]?.a2a ?? agents[agent]?.command);
+      return isOneActivity && ms > MAX_ACTIVITY_TIME_LIMIT_MS;
+    })
+    .map(
+      ({ step }) =>
+        `teams.${type}.${step}: the time limit of a remote agent or a program must be at most ${most}`,
+    );
 }
 
 function retryOf(retry: z.infer<typeof retrySchema>): StepRetry {

@@ -73,7 +73,7 @@ async function askModel(models: Models, name: string): Promise<void> {
       abortSignal: AbortSignal.timeout(ANSWER_MS),
     });
   } catch (error) {
-    throw new Error(models.withoutKeys(failureOf(error, name, Date.now()).message), { cause: error });
+    throw new Error(failureOf(error, name, Date.now(), models.withoutKeys).message, { cause: error });
   }
 }
 

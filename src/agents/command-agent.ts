@@ -35,6 +35,8 @@ type Work = {
   /** Token limit; null: none. */
   tokens: number | null;
   listener: AgentListener & { diagnostic(line: string): void };
+  /** Returns a text without the secrets of the program. Called before the text is cut. */
+  hide(text: string): string;
 };
 
 /**
@@ -44,7 +46,7 @@ type Work = {
  */
 export async function workByCommand(
   { command, args, cwd }: CommandAgent,
-  { env, isolation, request, tokens, listener }: Work,
+  { env, isolation, request, tokens, listener, hide }: Work,
   signal: AbortSignal,
 ): Promise<AgentEnd> {
   signal.throwIfAborted();
@@ -55,7 +57,7 @@ export async function workByCommand(
     onLine(text: string) {
       if (text.trim() === '') return;
       const line = lineIn(text);
-      if (line === null) return resolve({ kind: 'failed', message: describeInvalidLine(text), usage });
+      if (line === null) return resolve({ kind: 'failed', message: describeInvalidLine(hide(text)), usage });
       if (line.type === 'usage') usage = reportedUsage(line) ?? usage;
       if (line.type === 'result') usage = reportedUsage(line.usage) ?? usage;
       if (isOverTokens(usage, tokens)) return resolve(overTokens(tokens, usage));

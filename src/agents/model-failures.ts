@@ -1,5 +1,5 @@
 import { APICallError, LoadAPIKeyError } from '@ai-sdk/provider';
-import { KEY_VARIABLES, ModelUnavailable, splitModelName } from './models.ts';
+import { KEY_VARIABLES, ModelUnavailable, splitModelName, type Models } from './models.ts';
 import { truncate } from '../domain/common/text.ts';
 
 /** Why a model call failed. `retryInMs`: the wait that the provider asks for; null if it asks for none. */
@@ -15,18 +15,27 @@ const RETRYABLE_STATUSES = new Set([408, 409, 425, 429]);
 
 /**
  * Converts the failure of a call to `model` to a sentence, and decides whether to retry. The sentence names the model,
- * and the variable of a refused key. The provider's message is cut and contains no key.
+ * and the variable of a refused key. The provider's message is cut, after `withoutKeys` has removed the keys.
  */
-export function failureOf(error: unknown, model: string, now: number): ModelFailure {
+export function failureOf(
+  error: unknown,
+  model: string,
+  now: number,
+  withoutKeys: Models['withoutKeys'],
+): ModelFailure {
   if (error instanceof ModelUnavailable || LoadAPIKeyError.isInstance(error)) {
     return { kind: 'refused', message: (error as Error).message };
   }
   if (!APICallError.isInstance(error)) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { kind: 'failed', message: `calling ${model} failed: ${shortened(reason)}`, retryInMs: null };
+    return {
+      kind: 'failed',
+      message: `calling ${model} failed: ${shortened(withoutKeys(reason))}`,
+      retryInMs: null,
+    };
   }
   const { statusCode: status, responseHeaders: headers = {} } = error;
-  const reason = shortened(reasonOf(error));
+  const reason = shortened(withoutKeys(reasonOf(error)));
   if (status === undefined) {
     return { kind: 'failed', message: `${model} is unreachable: ${reason}`, retryInMs: null };
   }

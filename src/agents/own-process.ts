@@ -21,7 +21,7 @@ export type ProgramEnd = { code: number | null; signal: NodeJS.Signals | null; f
 
 type OutputHandlers = {
   onLine(line: string): void;
-  /** Called for each line of standard error. */
+  /** Called for the beginning of each line of standard error, cut at {@link LONGEST_DIAGNOSTIC} characters. */
   onDiagnostic(line: string): void;
 };
 
@@ -33,7 +33,7 @@ const LAST_OUTPUT_MS = 1_000;
 export const LONGEST_LINE = 4_194_304;
 const LINE_FEED = 10;
 /** Longest line of standard error that is passed on, in characters. */
-const MAX_DIAGNOSTIC = 2_000;
+export const LONGEST_DIAGNOSTIC = 2_000;
 /** Environment variables that every program gets. */
 const ALWAYS_PASSED = ['PATH', 'HOME'];
 
@@ -142,7 +142,7 @@ function listen(
 ): void {
   const output = createLineReader(onLine, () => giveUp(`it wrote a line longer than ${LONGEST_LINE} bytes`));
   child.stdout.on('data', output.add).once('end', output.end).once('close', output.end);
-  const beginnings = child.stderr.setEncoding('utf8').pipe(createLineCutter(MAX_DIAGNOSTIC));
+  const beginnings = child.stderr.setEncoding('utf8').pipe(createLineCutter(LONGEST_DIAGNOSTIC));
   createInterface({ input: beginnings, crlfDelay: Infinity }).on('line', onDiagnostic);
 }
 

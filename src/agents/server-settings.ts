@@ -24,11 +24,7 @@ const headerName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of
 
 /** Header → the environment variable of the worker with its value. */
 const headersEnv = z.record(headerName, variable).default({});
-const timeLimit = duration
-  .refine((ms) => ms >= 1 && ms <= MAX_TOOL_TIME_LIMIT_MS, {
-    error: `must be at most ${MAX_TOOL_TIME_LIMIT_MS / 60_000} min`,
-  })
-  .default(TOOL_TIME_LIMIT_MS);
+const timeLimit = duration(1, MAX_TOOL_TIME_LIMIT_MS).default(TOOL_TIME_LIMIT_MS);
 
 /** Settings of all tool servers. */
 const everyServer = { time_limit: timeLimit, repeatable: z.array(z.string().min(1)).max(200).default([]) };

@@ -2,7 +2,6 @@ import type { JSONRPCMessage, MCPTransport } from '@ai-sdk/mcp';
 import type { Isolation } from './isolation.ts';
 import { startProgram, type Program, type ProgramEnd, type RunningProgram } from './own-process.ts';
 import { withTrace, type CurrentTrace } from './request-trace.ts';
-import { truncate } from '../domain/common/text.ts';
 
 export type StdioTransport = MCPTransport & {
   /** The error of the program, if it did more than exit. */
@@ -13,7 +12,8 @@ export type StdioTransport = MCPTransport & {
 
 /**
  * Creates an MCP transport over standard input and output of a program: one JSON message per line. The library's own
- * transport ends only the program itself, not its children, and passes on more of the environment.
+ * transport ends only the program itself, not its children, and passes on more of the environment. Lines for
+ * `onDiagnostic` may be long and contain secrets.
  */
 export function createStdioTransport(
   program: Program,
@@ -32,13 +32,13 @@ export function createStdioTransport(
   const onLine = (line: string): void => {
     const message = messageIn(line);
     // Some programs write other output there too.
-    if (message === null) return onDiagnostic(truncate(line, 2_000));
+    if (message === null) return onDiagnostic(line);
     if ('id' in message && !('method' in message)) answered.get(message.id ?? '')?.();
     try {
       transport.onmessage?.(message);
     } catch (error) {
       // For example the answer to a cancelled request.
-      onDiagnostic(`an unexpected message: ${truncate((error as Error).message, 200)}`);
+      onDiagnostic(`an unexpected message: ${(error as Error).message}`);
     }
   };
 

@@ -1,7 +1,15 @@
 import type { CallToolResult } from '@ai-sdk/mcp';
 import type { Isolation } from './isolation.ts';
 import type { CurrentTrace } from './request-trace.ts';
-import { secretsAmong, secretsIn, withoutSecrets, type Environment, type Secret } from './secrets.ts';
+import { LONGEST_DIAGNOSTIC } from './own-process.ts';
+import {
+  beginningWithoutSecrets,
+  secretsAmong,
+  secretsIn,
+  withoutSecrets,
+  type Environment,
+  type Secret,
+} from './secrets.ts';
 import type { ToolServer } from './server-settings.ts';
 import { connectToServer, listAll, type Connection, type ServerTool } from './tool-connection.ts';
 import { truncate } from '../domain/common/text.ts';
@@ -43,7 +51,7 @@ export type ToolServerDependencies = {
   fetch: typeof globalThis.fetch;
   /** For requests to all servers. */
   traceparent?: CurrentTrace;
-  /** Called for each line that a server writes to standard error, without its secrets. */
+  /** Called for each line that a server writes to standard error, cut and without its secrets. */
   onDiagnostic(server: string, line: string): void;
 };
 
@@ -51,23 +59,36 @@ export type ToolServerDependencies = {
 const PROBE_MS = 5_000;
 const LONGEST_REASON = 300;
 
-/** A connection and its number of users. The last user closes a stale one. */
-type PooledConnection = { opening: Promise<Connection>; uses: number; isStale: boolean };
+/** A connection and its number of users. The last user closes a stale one. `opened`: null until it is open. */
+type PooledConnection = {
+  opening: Promise<Connection>;
+  opened: Connection | null;
+  uses: number;
+  isStale: boolean;
+};
 
-/** Creates the tool servers. Each is connected at its first use, and again after the connection was lost. */
+/**
+ * Creates the tool servers. Each is connected at its first use, and again after the connection was lost or its program
+ * has ended.
+ */
 export function createToolServers(deps: ToolServerDependencies): ToolServers {
   const pool = new Map<string, PooledConnection>();
   const secrets = new Map(
     [...deps.servers].map(([name, server]) => [name, secretsFor(server, deps.environment)]),
   );
   const hide = (server: string, text: string) => withoutSecrets(text, secrets.get(server) ?? []);
-  const onDiagnostic = (server: string, line: string) => deps.onDiagnostic(server, hide(server, line));
+  const onDiagnostic = (server: string, line: string) =>
+    deps.onDiagnostic(server, beginningWithoutSecrets(line, secrets.get(server) ?? [], LONGEST_DIAGNOSTIC));
   let isClosed = false;
 
   function acquire(server: ToolServer): PooledConnection {
     const known = pool.get(server.name);
-    if (known) return known;
-    const made = { opening: connectToServer(server, { ...deps, onDiagnostic }), uses: 0, isStale: false };
+    const hasEnded = (known?.opened?.endReason() ?? null) !== null;
+    if (known && !hasEnded) return known;
+    if (known) retire(server.name, known);
+    const opening = connectToServer(server, { ...deps, onDiagnostic });
+    const made: PooledConnection = { opening, opened: null, uses: 0, isStale: false };
+    made.opening = opening.then((connection) => (made.opened = connection));
     pool.set(server.name, made);
     return made;
   }
@@ -77,13 +98,18 @@ export function createToolServers(deps: ToolServerDependencies): ToolServers {
     if (pool.get(name) === one) pool.delete(name);
     closeIfUnused(one);
   }
-  async function retireIfBroken(server: ToolServer, one: PooledConnection, error: unknown): Promise<void> {
+  /** Retires an open connection after an error of a call, unless the server responds on it. */
+  function retireIfBroken(
+    server: ToolServer,
+    one: PooledConnection,
+    { client, endReason }: Connection,
+    error: unknown,
+  ): void {
     if (codeOf(error) !== null || one.isStale) return;
-    const connection = await one.opening.catch(() => null);
-    if (connection === null || connection.endReason() !== null || server.kind === 'http') {
+    if (endReason() !== null || server.kind === 'http') {
       retire(server.name, one);
     } else {
-      void connection.client
+      void client
         .listTools({ options: { timeout: PROBE_MS } })
         .catch((trouble: unknown) => codeOf(trouble) === null && retire(server.name, one));
     }
@@ -99,12 +125,12 @@ export function createToolServers(deps: ToolServerDependencies): ToolServers {
     try {
       return { answer: await work(await one.opening) };
     } catch (error) {
-      if (!signal?.aborted) await retireIfBroken(server, one, error);
-      const ended = await one.opening.then(
-        ({ endReason }) => endReason(),
-        () => null,
-      );
-      return { error: cut(hide(server.name, ended ?? reasonOf(error))), isLost: statusOf(error) === 404 };
+      const connection = await one.opening.catch(() => null);
+      // The next call connects again, whatever the reason was, and even if this call was aborted.
+      if (connection === null) retire(server.name, one);
+      else if (!signal?.aborted) retireIfBroken(server, one, connection, error);
+      const reason = connection?.endReason() ?? reasonOf(error);
+      return { error: cut(hide(server.name, reason)), isLost: statusOf(error) === 404 };
     } finally {
       one.uses -= 1;
       closeIfUnused(one);

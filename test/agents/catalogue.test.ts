@@ -48,6 +48,42 @@ describe('the agent catalogue', () => {
     ['an unknown member', '[{ step: a, agent: ada, colour: red }]', /colour/],
     ['a duration without a unit', '[{ step: a, agent: ada, time_limit: "30" }]', /duration such as 30 s/],
   ];
+  const A2A = "a2a: 'https://scout.example'";
+  it('limits durations, and those of one activity further', () => {
+    const one = (members: string) => `[{ step: a, agent: ada, ${members} }]`;
+    const retry = (interval: string) =>
+      one(
+        `retry: { maximum_attempts: 2, initial_interval: ${interval}, backoff_coefficient: 1, maximum_interval: 1 s }`,
+      );
+    const model = 'model: openai/gpt';
+    for (const [agent, feature, sentence] of [
+      [model, one('time_limit: 8760 h'), null],
+      [model, one('time_limit: 0 s'), /teams\.feature\.0\.time_limit: must be between 1 ms and 8760 h/],
+      [model, one('time_limit: 8761 h'), /must be between 1 ms and 8760 h/],
+      [model, one(`time_limit: 1${'0'.repeat(400)} h`), /must be between 1 ms and 8760 h/],
+      [model, retry('0 s'), null],
+      [model, retry('9000 h'), /initial_interval: must be between 0 ms and 8760 h/],
+      [`${model}, limits: { call_time: 24 h }`, one(''), null],
+      [`${model}, limits: { call_time: 25 h }`, one(''), /call_time: must be between 1 ms and 24 h/],
+      [`${model}, limits: { call_time: 0 s }`, one(''), /call_time: must be between 1 ms and 24 h/],
+      [A2A, one('time_limit: 24 h'), null],
+      [A2A, one('time_limit: 1441 min'), /teams\.feature\.a: the time limit of a remote .* at most 24 h$/],
+      ['command: [node]', one('time_limit: 25 h'), /teams\.feature\.a: .* a program must be at most 24 h/],
+    ] as const) {
+      const text = catalogueText(feature).replace('instructions: work', `$&, ${agent}`);
+      if (sentence === null) assert.doesNotThrow(() => parseCatalogue(text, 'test'));
+      else assert.throws(() => parseCatalogue(text, 'test'), sentence);
+    }
+  });
+
+  it('limits the default time limit of remote agents', () => {
+    const text = catalogueText('[{ step: a, agent: ada }]').replace('instructions: work', `$&, ${A2A}`);
+    assert.throws(
+      () => parseCatalogue(`${text}defaults: { step_time_limit: 25 h }\n`, 'test'),
+      /teams\.feature\.a: the time limit of a remote agent or a program must be at most 24 h/,
+    );
+  });
+
   for (const [what, feature, sentence] of FAULTS) {
     it(`rejects ${what}, and names the place`, () => {
       assert.throws(() => parseCatalogue(catalogueText(feature), 'test'), sentence);

@@ -13,6 +13,7 @@ const TOKEN = 'tok-0987654321';
 const CATALOGUE = `
 agents:
   prog: { instructions: Do as the title says., command: { run: [${process.execPath}, ${PROGRAM}], env: [SERVICE_TOKEN] }, limits: { tokens: 1000, on_limit: escalate } }
+  late: { instructions: Do as the title says., command: { run: [${process.execPath}, ${PROGRAM}], env: [SERVICE_TOKEN] } }
   counter: { instructions: Count., command: [${process.execPath}, ${EXAMPLE}] }
   nobody: { instructions: Is missing., command: [/nowhere/at-all] }
 defaults: { run_time_limit: 10 min, step_time_limit: 5 min, retry: { maximum_attempts: 2, initial_interval: 10 ms, backoff_coefficient: 1, maximum_interval: 10 ms } }
@@ -20,7 +21,7 @@ teams:
   feature: [{ step: one, agent: prog }, { step: two, agent: prog }]
   bug: [{ step: one, agent: prog }]
   spec: [{ step: count, agent: counter }, { step: gone, agent: nobody, retry: { maximum_attempts: 1, initial_interval: 1 s, backoff_coefficient: 1, maximum_interval: 1 s } }]
-  chore: [{ step: one, agent: prog, time_limit: 3 s }]
+  chore: [{ step: one, agent: late, time_limit: 3 s }]
 `;
 
 describe('an agent that is a program', function () {

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { serverOf, serverSchema } from '../../src/agents/server-settings.ts';
 import { answerOf, textOfResult } from '../../src/agents/tool-answers.ts';
 import { mayRepeat, toolNamed, toolSetOf } from '../../src/agents/tool-set.ts';
@@ -110,6 +111,16 @@ describe('an MCP server of the catalogue', () => {
       assert.notEqual(await call(servers, 'bad', 'pid'), before);
     });
 
+    it('is restarted for the next call after it has ended between two calls', async () => {
+      const servers = serversOf({ bad: misbehaving });
+      const before = Number(await call(servers, 'bad', 'pid'));
+      process.kill(before);
+      await eventually('its end is known', () => !isRunning(before));
+      // Its output is closed a moment after its end.
+      await wait(200);
+      assert.notEqual(Number(await call(servers, 'bad', 'pid')), before);
+    });
+
     it('has a hanging call aborted at the time limit, while other calls proceed', async () => {
       const servers = serversOf({ bad: { ...misbehaving, time_limit: '1 s' } });
       const pid = await call(servers, 'bad', 'pid');
@@ -153,6 +164,10 @@ describe('an MCP server of the catalogue', () => {
       const output = await call(servers, 'bad', 'tell_token');
       assert.equal(servers.withoutSecrets('bad', output), 'the token is [SERVICE_TOKEN]');
       assert.ok(diagnostics.every((line) => !line.includes('tok-1234567890')));
+      await call(servers, 'bad', 'tell_token_late');
+      const long = () => diagnostics.filter((line) => line.includes('xxx'));
+      await eventually('both long lines are read', () => long().length === 2);
+      assert.ok(long().every((line) => line.length <= 2_000 && !line.includes('tok-')));
     });
 
     it('ends with the worker, child processes included', async () => {
@@ -191,6 +206,18 @@ describe('an MCP server of the catalogue', () => {
       server.forgetSessions();
       assert.equal(await call(servers, 'web', 'add', { a: 2, b: 2 }), '4');
     });
+
+    for (const status of [200, 401, 503]) {
+      it(`is connected again after it rejected the first connection with ${status} and a JSON-RPC error`, async () => {
+        const server = await startHttpMcpServer();
+        open.push(() => server.close());
+        const servers = serversOf({ web: { url: server.url } });
+        server.initializeError = { status, code: -32603, message: 'still starting' };
+        await assert.rejects(call(servers, 'web', 'add', { a: 1, b: 1 }));
+        server.initializeError = null;
+        assert.equal(await call(servers, 'web', 'add', { a: 1, b: 2 }), '3');
+      });
+    }
 
     it('is not called if the address guard blocks it', async () => {
       const server = await startHttpMcpServer();

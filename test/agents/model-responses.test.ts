@@ -7,6 +7,7 @@ import { modelsOf } from '../../src/runtime/agent-tools.ts';
 
 const MIB = 1_048_576;
 const MODEL = 'openai-compatible/test';
+const KEY = 'gw_live_0123456789abcdefghijklmnopqrstuvwxyz';
 /** Small as sent: 2 GiB of blanks in some 2 MB, as 32 members of one gzip file. */
 const bomb = Buffer.concat(Array<Buffer>(32).fill(gzipSync(Buffer.alloc(64 * MIB, 32))));
 
@@ -22,7 +23,7 @@ describe('a response of a model provider', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const none = { apiKey: null, baseUrl: null };
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const openaiCompatible = { apiKey: 'k', baseUrl };
+    const openaiCompatible = { apiKey: KEY, baseUrl };
     models = modelsOf({
       defaultModel: null,
       openai: none,
@@ -46,7 +47,7 @@ describe('a response of a model provider', () => {
         () => assert.fail('it was accepted'),
         (reason: unknown) => reason,
       );
-    return failureOf(error, MODEL, Date.now());
+    return failureOf(error, MODEL, Date.now(), models.withoutKeys);
   };
 
   it('is broken off if it is too large when decompressed, and the memory for it is limited', async () => {
@@ -66,6 +67,16 @@ describe('a response of a model provider', () => {
   it('is broken off if it is an error that is too large when decompressed', async () => {
     answer = { status: 500, headers: { 'content-encoding': 'gzip' }, body: bomb };
     assert.match((await failing()).message, /returned 500: The response is too large when decompressed$/);
+  });
+
+  it('is cut in the message of the failure after the key was removed, also if the key crosses the end', async () => {
+    for (const before of [260, 290, 299]) {
+      const error = { message: `${'x '.repeat(before / 2)}${KEY} is not valid` };
+      answer = { status: 401, headers: {}, body: Buffer.from(JSON.stringify({ error })) };
+      const { message } = await failing();
+      assert.match(message, /x x/);
+      assert.ok(!message.includes('gw_'), message);
+    }
   });
 
   it('is broken off if it is too large as sent', async () => {

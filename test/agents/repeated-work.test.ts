@@ -33,48 +33,61 @@ const MINUTE_MS = 60_000;
 const PROGRAM = `process.stdin.once('data', (line) => setTimeout(() =>
   console.log(JSON.stringify({ type: 'result', text: 'repeated: ' + JSON.parse(line).repeated })), 300))`;
 
+/** Longer than each of the texts that are cut has room for. */
+const TOKEN = `tok-${'0123456789'.repeat(4)}`;
+/** Writes its token where a text is cut: to standard error, and as a line that is not part of the protocol. */
+const TELLS = `
+  console.error('x'.repeat(1_990) + process.env.SERVICE_TOKEN);
+  setTimeout(() => console.log('x'.repeat(95) + process.env.SERVICE_TOKEN), 300);`;
+
 /** If a worker dies, Temporal gives the same activity to another one. */
 describe('the work of an agent outside the service', () => {
   const fresh = useInstallation();
   const scout = useFixture(() => startA2aAgent({ streaming: true }));
   let work: AgentWork;
+  const diagnostics: string[] = [];
   beforeEach(async () => {
     const executionId = await quietRun(fresh.database, fresh.installation);
     work = workOn(executionId, 'program');
   });
 
   const clock = () => new Date();
-  const catalogueText = () => {
+  const catalogueText = (onLimit = 'fail') => {
     const teams = ['feature', 'bug', 'spec', 'chore'].map((type) => `${type}: [{ step: a, agent: program }]`);
     return `
 agents:
-  program: { instructions: Look., command: [${process.execPath}, -e, ${JSON.stringify(PROGRAM)}] }
-  scout: { instructions: Look., a2a: '${scout.url}' }
+  program: { instructions: Look., command: [${process.execPath}, -e, ${JSON.stringify(PROGRAM)}], limits: { on_limit: ${onLimit} } }
+  scout: { instructions: Look., a2a: '${scout.url}', limits: { on_limit: ${onLimit} } }
+  teller: { instructions: Look., command: { run: [${process.execPath}, -e, ${JSON.stringify(TELLS)}], env: [SERVICE_TOKEN] } }
+  lost: { instructions: Look., a2a: { url: 'http://lost.example', headers_env: { Authorization: SERVICE_TOKEN } } }
 teams: { ${teams.join(', ')} }`;
   };
-  const activities = () =>
+  const activities = (onLimit?: string) =>
     createRemoteAgentActivities({
       database: fresh.database,
-      catalogue: parseCatalogue(catalogueText(), 'a test'),
-      environment: { PATH: process.env['PATH'] },
+      catalogue: parseCatalogue(catalogueText(onLimit), 'a test'),
+      environment: { PATH: process.env['PATH'], SERVICE_TOKEN: TOKEN },
       isolation: NO_ISOLATION,
-      fetch: globalThis.fetch,
+      fetch: async (input, init) => {
+        if (!new Request(input).url.startsWith('http://lost.example')) return await fetch(input, init);
+        throw new Error(`${'x'.repeat(960)} ${TOKEN}`);
+      },
       clock,
       traces: UNTRACED_AGENTS,
-      onDiagnostic: () => {},
+      onDiagnostic: (_agent, line) => diagnostics.push(line),
       leaveResult: async (_work, given) => ({ summary: given, text: given }),
     });
   type Info = ConstructorParameters<typeof MockActivityEnvironment>[0];
-  const start = (agent: 'program' | 'scout', info: Info = {}) => {
+  const start = (agent: 'program' | 'scout' | 'teller' | 'lost', info: Info = {}, onLimit?: string) => {
     const environment = new MockActivityEnvironment({ scheduledTimestampMs: Date.now(), ...info });
     const input: RemoteAgentInput = {
       work: { ...work, step: { ...work.step, agent } },
       turn: 1,
       timeLimitMs: MINUTE_MS,
     };
-    const { askRemoteAgent, runCommand } = activities();
+    const { askRemoteAgent, runCommand } = activities(onLimit);
     const ended = environment.run<[RemoteAgentInput], RemoteOutcome, typeof runCommand>(
-      agent === 'scout' ? askRemoteAgent : runCommand,
+      agent === 'scout' || agent === 'lost' ? askRemoteAgent : runCommand,
       input,
     );
     return { environment, ended };
@@ -85,6 +98,16 @@ teams: { ${teams.join(', ')} }`;
       const outcome = await start('program', { attempt }).ended;
       assert.equal(outcome.kind === 'completed' && outcome.result.text, `repeated: ${attempt > 1}`);
     }
+  });
+
+  it('has its secrets removed from errors and the log before they are cut', async () => {
+    for (const agent of ['teller', 'lost'] as const) {
+      const outcome = await start(agent).ended;
+      assert.ok(outcome.kind === 'failed');
+      assert.match(outcome.message, /x{95}/);
+      assert.ok(!outcome.message.includes('tok-'), outcome.message);
+    }
+    assert.deepEqual(diagnostics, ['x'.repeat(1_990)]);
   });
 
   it('does not begin if the run has ended', async () => {
@@ -118,10 +141,23 @@ teams: { ${teams.join(', ')} }`;
     assert.deepEqual(outcome, { kind: 'failed', timedOut: true, message: 'took longer than 60000 ms' });
   });
 
+  for (const agent of ['program', 'scout'] as const) {
+    it(`escalates the run at the time limit if on_limit is escalate: ${agent}`, async () => {
+      scout.doing(async ({ signal }) => void (signal.aborted || (await once(signal, 'abort'))));
+      const begun = Date.now() - MINUTE_MS;
+      const outcome = await start(agent, { scheduledTimestampMs: begun }, 'escalate').ended;
+      const reason = `${agent} took longer than 60000 ms for look`;
+      assert.deepEqual(outcome, { kind: 'escalated', reason });
+    });
+  }
+
   for (const [what, details, cancelled] of [
     ['is cancelled with the run', { cancelRequested: true }, 1],
     ['is left to the next worker if this one stops', { workerShutdown: true }, 0],
     ['is left to the next worker if this one was silent for too long', { timedOut: true }, 0],
+    ['is left to the next try if its activity is paused in Temporal', { paused: true }, 0],
+    ['is left to the next try if its activity is reset in Temporal', { reset: true }, 0],
+    ['is cancelled with the run although its activity is paused', { cancelRequested: true, paused: true }, 1],
   ] as const) {
     it(`of an A2A agent ${what}`, async () => {
       scout.cancelled.length = 0;

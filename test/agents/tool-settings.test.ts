@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { parseCatalogue } from '../../src/agents/catalogue.ts';
-import { secretsAmong, secretsIn, withoutSecrets } from '../../src/agents/secrets.ts';
+import {
+  beginningWithoutSecrets,
+  secretsAmong,
+  secretsIn,
+  withoutSecrets,
+} from '../../src/agents/secrets.ts';
 import { matchesTool, modelToolName } from '../../src/agents/tool-policy.ts';
 import { backendOfAgent } from '../../src/agents/agent-settings.ts';
 
@@ -142,5 +147,19 @@ describe('the secrets of a program', () => {
 
   it('include all variables that are used in headers', () => {
     assert.equal(withoutSecrets('at /srv/data/x', secretsIn(['FOLDER'], environment)), 'at [FOLDER]');
+  });
+
+  it('are replaced before a text is cut, and removed from the end of a text that was cut in one', () => {
+    const secrets = secretsAmong(Object.keys(environment), environment);
+    for (const [output, length, beginning] of [
+      ['at tok-123456', 100, 'at [API_TOKEN]'],
+      ['at tok-123456 and on', 9, 'at [API_T'],
+      ['at tok-1234', 11, 'at '],
+      ['at tok-123456', 13, 'at '],
+      ['at Bearer zyx-98', 16, 'at '],
+      ['at to', 100, 'at to'],
+    ] as const) {
+      assert.equal(beginningWithoutSecrets(output, secrets, length), beginning);
+    }
   });
 });

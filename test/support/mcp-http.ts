@@ -10,6 +10,8 @@ export type HttpMcpServer = {
   authorizations: Set<string>;
   /** The `traceparent` in `_meta` of each tool call; undefined without one. */
   traces: unknown[];
+  /** The JSON-RPC error that answers an `initialize`; null: none. */
+  initializeError: { status: number; code: number; message: string } | null;
   /** Invalidates every session, as a restart would. */
   forgetSessions(): void;
   close(): Promise<void>;
@@ -33,6 +35,7 @@ export async function startHttpMcpServer({ refuse }: { refuse?: string } = {}): 
     requests: 0,
     authorizations,
     traces: [],
+    initializeError: null,
     forgetSessions: () => sessions.clear(),
     async close() {
       http.closeAllConnections();
@@ -52,7 +55,10 @@ export async function startHttpMcpServer({ refuse }: { refuse?: string } = {}): 
       return void response.writeHead(request.method === 'DELETE' ? 204 : 405).end();
     const message = JSON.parse(Buffer.concat(chunks).toString()) as Message;
     const session = request.headers['mcp-session-id'];
-    if (message.method === 'initialize') return open(message, response);
+    if (message.method === 'initialize') {
+      const { initializeError: error } = server;
+      return error ? json(response, { id: message.id, error }, error.status) : open(message, response);
+    }
     if (message.method === 'server/discover') {
       return json(response, { id: message.id, error: { code: -32601, message: 'no such method' } });
     }
@@ -82,7 +88,7 @@ function resultOf({ method, params }: Message): unknown {
   return { content: [{ type: 'text', text: String(a + b) }] };
 }
 
-function json(response: ServerResponse, message: object): void {
-  response.writeHead(200, { 'content-type': 'application/json' });
+function json(response: ServerResponse, message: object, status = 200): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ jsonrpc: '2.0', ...message }));
 }

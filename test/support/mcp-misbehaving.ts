@@ -14,6 +14,7 @@ const TOOLS = [
   'freeze',
   'chatter',
   'tell_token',
+  'tell_token_late',
   'start_child',
   'taken_back',
   'trace',
@@ -76,6 +77,12 @@ function call(name: string, traceparent: string | undefined, answer: (text: stri
     case 'tell_token':
       console.error(`token ${process.env['SERVICE_TOKEN']}`);
       return answer(`the token is ${process.env['SERVICE_TOKEN']}`);
+    case 'tell_token_late': {
+      const line = 'x'.repeat(1_990) + process.env['SERVICE_TOKEN'];
+      console.error(line);
+      process.stdout.write(`${line} on standard output\n`);
+      return answer('done');
+    }
     case 'start_child': {
       const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
       return answer(String(child.pid));

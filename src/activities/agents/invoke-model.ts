@@ -115,12 +115,11 @@ async function ask(
     if (cancelled.aborted) throw error;
     const failure = late.aborted
       ? timeoutFailure(callContext.callTimeMs, modelId)
-      : failureOf(error, modelId, Date.now());
-    const message = deps.models.withoutKeys(failure.message);
+      : failureOf(error, modelId, Date.now(), deps.models.withoutKeys);
     reportEnd(null);
-    const failed = { output: null, truncated: false, usage: null, failure: message };
+    const failed = { output: null, truncated: false, usage: null, failure: failure.message };
     await retryUntilCancelled(() => record(failed), cancelled);
-    throw applicationFailure({ ...failure, message });
+    throw applicationFailure(failure);
   }
   const { value: output, truncated } = cutValue(answer, CALL_RECORD_BYTES);
   const usage = usageOf(answer, deps.prices[modelId]);

@@ -7,9 +7,10 @@ import type { Catalogue } from '../../agents/catalogue.ts';
 import { workByCommand } from '../../agents/command-agent.ts';
 import { cutText, cutValue } from '../../agents/cut.ts';
 import type { Isolation } from '../../agents/isolation.ts';
-import { environmentOf } from '../../agents/own-process.ts';
+import { environmentOf, LONGEST_DIAGNOSTIC } from '../../agents/own-process.ts';
 import { boundedResults, instructionsFor, promptFor, type EarlierResult } from '../../agents/prompt.ts';
 import {
+  beginningWithoutSecrets,
   secretsAmong,
   secretsIn,
   withoutSecrets,
@@ -118,15 +119,16 @@ export function createRemoteAgentActivities(deps: Dependencies) {
         const { command, limits, name } = brief.agent;
         if (!command) throw new Error('agents.yml has no `command` for this agent');
         const env = environmentOf(command.env, deps.environment);
-        const hide = (line: string) => withoutSecrets(line, brief.secrets);
+        const hide = (text: string) => withoutSecrets(text, brief.secrets);
         const request = requestOf(input, brief, Context.current().info.attempt > 1);
         const commandListener = {
           ...listener,
-          diagnostic: (line: string) => deps.onDiagnostic(name, hide(line)),
+          diagnostic: (line: string) =>
+            deps.onDiagnostic(name, beginningWithoutSecrets(line, brief.secrets, LONGEST_DIAGNOSTIC)),
         };
         return await workByCommand(
           command,
-          { env, isolation: deps.isolation, request, tokens: limits.tokens, listener: commandListener },
+          { env, isolation: deps.isolation, request, tokens: limits.tokens, listener: commandListener, hide },
           signal,
         );
       });
@@ -175,11 +177,12 @@ async function attempt(
   } catch (error) {
     if (refusedDataCode(error) !== null) throw error;
     const timedOut = late.signal.aborted;
-    const message = hide(failureMessage(input.work, error, timedOut));
+    const message = truncate(hide(failureMessage(input.work, error, timedOut)), MAX_REASON_LENGTH);
     await agentFeed.flush().catch(() => {});
     await record({ kind: 'failed', message, usage: null }, message).catch(() => {});
     cancellationSignal.throwIfAborted();
-    return { kind: 'failed', message, ...(timedOut ? { timedOut } : {}) };
+    if (timedOut) return atTimeLimit(input.work, brief.agent, message);
+    return { kind: 'failed', message };
   } finally {
     clearTimeout(timer);
     await agentFeed.drop();
@@ -200,13 +203,24 @@ function failureMessage({ step }: AgentWork, error: unknown, timedOut: boolean):
   if (timedOut) return `took longer than ${step.time_limit_ms} ms`;
   if (Context.current().cancellationSignal.aborted)
     return 'interrupted because the run or its worker was stopped';
-  return truncate(`calling ${step.agent} failed: ${reasonOf(error)}`, MAX_REASON_LENGTH);
+  return `calling ${step.agent} failed: ${reasonOf(error)}`;
 }
 
-/** Returns whether the work is no longer needed. If a worker only shuts down, the next one continues it. */
+function atTimeLimit({ step }: AgentWork, { limits }: Agent, message: string): StepOutcome {
+  return limits.on_limit === 'escalate'
+    ? { kind: 'escalated', reason: `${step.agent} ${message} for ${step.name}` }
+    : { kind: 'failed', timedOut: true, message };
+}
+
+/**
+ * Returns whether the work is no longer needed. If a worker only shuts down, or the activity is paused or reset in
+ * Temporal, the next try continues it.
+ */
 function isGivenUp(): boolean {
-  const { workerShutdown, timedOut } = Context.current().cancellationDetails ?? {};
-  return workerShutdown !== true && timedOut !== true;
+  const details = Context.current().cancellationDetails;
+  if (details === undefined || details.cancelRequested) return true;
+  const { workerShutdown, timedOut, paused, reset } = details;
+  return !workerShutdown && !timedOut && !paused && !reset;
 }
 
 async function briefFor(deps: Dependencies, work: AgentWork): Promise<Brief | { error: string }> {

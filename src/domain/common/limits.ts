@@ -182,6 +182,10 @@ export const ROOM_DELIVERIES = 25;
 export const ROOM_DELIVERIES_AGAIN = 100;
 /** Pending delivery events of a slow client. Beyond it, the client gets one `webhook.changed` event. */
 export const MAX_PENDING_DELIVERIES = 2_000;
+/** Longest duration in `agents.yml`, in milliseconds: of runs, steps and waits before the next attempt. */
+export const MAX_DURATION_MS = 365 * 24 * 3_600_000;
+/** Longest `time_limit` of a step by a remote agent or a program, and `call_time` of a model, in milliseconds. */
+export const MAX_ACTIVITY_TIME_LIMIT_MS = 24 * 3_600_000;
 /** Model calls per step attempt: default and maximum in the catalogue. */
 export const AGENT_MODEL_CALLS = 50;
 export const MAX_MODEL_CALLS = 10_000;
