@@ -8,7 +8,7 @@ import { checkSchema } from '../../src/database/schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/services.ts';
 import { harmsOf, readCatalog } from './catalog.ts';
-import { emptyDatabase, addMigration } from './test-migrations.ts';
+import { addMigration, emptyDatabase, strongerLocksAfterBuild } from './test-migrations.ts';
 
 /** Changes that are not safe while the previous version runs, and why they exist. */
 const ALLOWED: Record<string, { harms: string[]; because: string }> = {
@@ -105,6 +105,41 @@ describe('migrations', () => {
       );
     });
   }
+
+  it('take no stronger lock on a table after an index of it was built', () => {
+    for (const one of MIGRATIONS) assert.deepEqual(strongerLocksAfterBuild(one), [], one.name);
+    const build = 'create index if not exists more on webhooks (name)';
+    for (const statement of [
+      'alter table webhooks alter column name type varchar(20)',
+      'drop index webhooks_by_workspace',
+      'create trigger told after update on webhooks execute function tell_of_key()',
+    ])
+      assert.deepEqual(strongerLocksAfterBuild(addMigration('M9999', `${build}; ${statement};`)), [
+        statement,
+      ]);
+    assert.deepEqual(
+      strongerLocksAfterBuild(addMigration('M9999', `${build}; alter table users add n text`)),
+      [],
+    );
+  });
+
+  it('that an earlier build had as one migration change nothing there', async () => {
+    const fresh = await freshDatabase();
+    ({ drop } = fresh);
+    const read = () =>
+      withClient(fresh.url, async (client) => ({
+        catalog: await readCatalog(client),
+        indexes: (
+          await client.query(
+            "select relname, relfilenode from pg_class where relkind = 'i' and relname ~ '^(events|deliver)' order by relname",
+          )
+        ).rows,
+      }));
+    const before = await read();
+    await withClient(fresh.url, (client) => client.query("delete from migrations where name >= 'M0034'"));
+    await migrate(fresh.url);
+    assert.deepEqual(await read(), before);
+  });
 
   it('may add tables, columns and indexes', async () => {
     const harms = await harmsOfOneMore(

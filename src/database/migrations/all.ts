@@ -33,6 +33,10 @@ import { M0031EndedRuns } from './m0031-ended-runs.ts';
 import { M0032DeliveriesOfWebhooks } from './m0032-deliveries-of-webhooks.ts';
 import { M0033WordsOfEvents } from './m0033-words-of-events.ts';
 import { M0034LighterDeliveries } from './m0034-lighter-deliveries.ts';
+import { M0035LighterEvents } from './m0035-lighter-events.ts';
+import { M0036PreviousDeliveryIndexes } from './m0036-previous-delivery-indexes.ts';
+import { M0037IdsOfEvents } from './m0037-ids-of-events.ts';
+import { M0038AttemptsWithoutForeignKey } from './m0038-attempts-without-foreign-key.ts';
 
 /**
  * All migrations, oldest first. During an upgrade, the previous version runs with the new schema, so each migration
@@ -74,4 +78,8 @@ export const MIGRATIONS: readonly MigrationObject[] = [
   { name: 'M0032DeliveriesOfWebhooks', class: M0032DeliveriesOfWebhooks },
   { name: 'M0033WordsOfEvents', class: M0033WordsOfEvents },
   { name: 'M0034LighterDeliveries', class: M0034LighterDeliveries },
+  { name: 'M0035LighterEvents', class: M0035LighterEvents },
+  { name: 'M0036PreviousDeliveryIndexes', class: M0036PreviousDeliveryIndexes },
+  { name: 'M0037IdsOfEvents', class: M0037IdsOfEvents },
+  { name: 'M0038AttemptsWithoutForeignKey', class: M0038AttemptsWithoutForeignKey },
 ];
