@@ -1,7 +1,7 @@
 import type { MigrationObject } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { Migrator } from '@mikro-orm/migrations';
-import type { Pool } from 'pg';
+import { Client, type ClientConfig, type Pool } from 'pg';
 import { breakIfSilent } from './common/silent-connections.ts';
 import type { Database } from './database.ts';
 import { entities } from './entities.ts';
@@ -27,8 +27,18 @@ const SERVICE_LIMITS: TimeLimits = {
 /** How long the server may be silent after the time limit of a statement, in milliseconds, see {@link breakIfSilent}. */
 const SILENCE_MS = 30_000;
 
-/** `migrations`: those of its migrator. `silenceMs`: see {@link SILENCE_MS}. */
-type ConnectOptions = { migrations?: readonly MigrationObject[]; limits?: TimeLimits; silenceMs?: number };
+/** How long a new connection may take until PostgreSQL accepts statements on it, in milliseconds. */
+export const CONNECT_MS = 15_000;
+/** How long a connection is idle before TCP checks whether the server is there, in milliseconds. */
+export const KEEP_ALIVE_MS = 60_000;
+
+/** `migrations`: those of its migrator. `silenceMs`: see {@link SILENCE_MS}. `connectMs`: see {@link CONNECT_MS}. */
+type ConnectOptions = {
+  migrations?: readonly MigrationObject[];
+  limits?: TimeLimits;
+  silenceMs?: number;
+  connectMs?: number;
+};
 
 /**
  * Opens the database at `url` and checks the connection. `poolSize` is its maximum of connections.
@@ -37,7 +47,12 @@ type ConnectOptions = { migrations?: readonly MigrationObject[]; limits?: TimeLi
 export async function connectDatabase(
   url: string,
   poolSize = 10,
-  { migrations = MIGRATIONS, limits = SERVICE_LIMITS, silenceMs = SILENCE_MS }: ConnectOptions = {},
+  {
+    migrations = MIGRATIONS,
+    limits = SERVICE_LIMITS,
+    silenceMs = SILENCE_MS,
+    connectMs = CONNECT_MS,
+  }: ConnectOptions = {},
 ): Promise<Database> {
   const orm = new MikroORM({
     clientUrl: url,
@@ -48,6 +63,9 @@ export async function connectDatabase(
       // The mapper parses host, user and database; the driver also parses the parameters of the URL (`sslmode`).
       connectionString: url,
       ...limits,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      Client: clientThatConnectsWithin(connectMs),
       onPoolCreated: (pool: Pool) => void pool.on('connect', (client) => breakIfSilent(client, silenceMs)),
     },
     // Every request and activity forks its own entity manager. This prevents shared state after a forgotten fork.
@@ -63,4 +81,18 @@ export async function connectDatabase(
   });
   await orm.connect();
   return orm;
+}
+
+/**
+ * Returns a class of clients with a time limit for connecting. Otherwise a server that accepts a connection and never answers
+ * would occupy a place of the pool permanently. The same option of the pool also limits the wait for a free place, which takes
+ * long under load.
+ */
+function clientThatConnectsWithin(connectMs: number): typeof Client {
+  return class extends Client {
+    constructor(config: ClientConfig) {
+      // The pool hides the password from copies.
+      super({ ...config, password: config.password, connectionTimeoutMillis: connectMs });
+    }
+  };
 }

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { Client as PostgresClient } from 'pg';
+import { CONNECT_MS, KEEP_ALIVE_MS } from '../database/connect.ts';
 import { hasOpenRuns } from '../database/tasks/task-runs.ts';
 import { createDeliveryStore } from '../database/webhooks/delivery-store.ts';
 import { deleteOldRequests, deleteAbandonedListeners } from './abandoned-listeners.ts';
@@ -164,6 +165,9 @@ export function startReconciler(given: ReconcilerDependencies): Reconciler {
     const client = new PostgresClient({
       connectionString: databaseUrl,
       application_name: 'baton reconciler',
+      connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     });
     client.on('error', (error) => log.warn({ err: error }, 'reconciler lost its lock'));
     await client.connect();

@@ -6,6 +6,7 @@ import { isDatabaseOutage } from '../../src/database/common/outage.ts';
 import { breakIfSilent } from '../../src/database/common/silent-connections.ts';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { queryBuilderOf, type Database } from '../../src/database/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { useInstallation } from '../support/installation.ts';
 import { startRelay, type Relay } from '../support/relay.ts';
 
@@ -70,5 +71,37 @@ describe('a connection whose server has vanished without a message', () => {
     assert.equal(await backendAfter(0.5), first);
     await wait(2 * (STATEMENT_MS + SILENCE_MS));
     assert.equal(await backendAfter(0), first);
+  });
+});
+
+describe('a server that accepts connections and does not answer', () => {
+  const fresh = useInstallation();
+
+  it('occupies no place of the pool permanently', async () => {
+    const relay = await startRelay(fresh.url);
+    const database = await connectDatabase(relay.through(fresh.url).href, 1, { connectMs: 600 });
+    const read = () => sql`select 1`.execute(queryBuilderOf(database));
+    try {
+      relay.setAnswering(false);
+      relay.cut();
+      await eventually('the pool has no open connection', () => !relay.isInUse());
+      await assert.rejects(read(), isDatabaseOutage);
+      await assert.rejects(read(), isDatabaseOutage);
+      relay.setAnswering(true);
+      await read();
+    } finally {
+      await relay.close();
+      await database.close();
+    }
+  });
+
+  it('is not confused with a wait for a free place of the pool', async () => {
+    const database = await connectDatabase(fresh.url, 1, { connectMs: 600 });
+    try {
+      const read = () => sql`select pg_sleep(0.9)`.execute(queryBuilderOf(database));
+      await Promise.all([read(), read()]);
+    } finally {
+      await database.close();
+    }
   });
 });

@@ -13,6 +13,8 @@ export type Relay = {
   cut(): void;
   /** Forwards nothing more on the present connections, and does not close them. */
   silence(): void;
+  /** Accepts new connections and sends nothing on them until `answering` is true again. */
+  setAnswering(answering: boolean): void;
   /** Returns the number of accepted connections so far. */
   accepted(): number;
   /** Returns whether a connection is open. */
@@ -30,6 +32,7 @@ export async function startRelay(
 ): Promise<Relay> {
   let target = new URL(url);
   let accepted = 0;
+  let isAnswering = true;
   const sockets = new Set<Socket>();
   const keep = (socket: Socket, other: Socket) => {
     sockets.add(socket);
@@ -42,6 +45,12 @@ export async function startRelay(
   };
   const server = createServer((incoming) => {
     accepted += 1;
+    if (!isAnswering) {
+      sockets.add(incoming);
+      incoming.on('error', () => {}).on('close', () => sockets.delete(incoming));
+      incoming.resume();
+      return;
+    }
     const outgoing = connect(Number(target.port), target.hostname);
     keep(incoming, outgoing);
     keep(outgoing, incoming);
@@ -68,6 +77,9 @@ export async function startRelay(
     cut,
     silence() {
       for (const socket of sockets) socket.unpipe().resume();
+    },
+    setAnswering(answering) {
+      isAnswering = answering;
     },
     accepted: () => accepted,
     isInUse: () => sockets.size > 0,

@@ -13,7 +13,7 @@ const NODE_CODES = new Set([
 ]);
 const POSTGRES_CODES = /^(08...|53...|57P0[1-5]|25006|25P03|55P03|57014)$/;
 const DRIVER_MESSAGES =
-  /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|connection error and is not queryable/i;
+  /connection terminated|^timeout expired$|timeout exceeded when trying to connect|client has encountered a connection error|connection error and is not queryable/i;
 
 /** Returns whether an error means that PostgreSQL is unavailable, not that the statement is wrong. */
 export function isDatabaseOutage(error: unknown): boolean {
