@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { Database } from '../database/database.ts';
 import { mailNextNotice, type UnmailedNotice } from '../database/people/notices.ts';
+import { createSemaphore } from '../domain/common/semaphore.ts';
 import type { Occasion } from '../domain/people/notice.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { taskAskedMail } from '../mail/task-asked.ts';
@@ -20,6 +21,12 @@ type Dependencies = {
   clock?: () => Date;
 };
 
+/**
+ * Mails that a process sends at once. Each one locks its notice in a transaction, with one of the few database connections
+ * that deliveries need, too.
+ */
+const MAILS_AT_ONCE = 2;
+
 /** Creates the activity that sends mails. */
 export function createNotifyActivities({
   database,
@@ -27,6 +34,7 @@ export function createNotifyActivities({
   baseUrl,
   clock = () => new Date(),
 }: Dependencies) {
+  const sends = createSemaphore(MAILS_AT_ONCE);
   return {
     /**
      * Mails everybody who was not mailed about this yet, and returns the number of mails. A rejected mail does not
@@ -45,22 +53,16 @@ export function createNotifyActivities({
     const failures = new Map<string, string>();
     let mailed = 0;
     for (;;) {
-      cancellationSignal.throwIfAborted();
       let current = '';
+      const send = async (notice: UnmailedNotice) => {
+        current = notice.id;
+        await sending.send({ to: notice.email, id: notice.id, ...mailOf(notice, occasion, baseUrl) });
+      };
       try {
-        const isMore = await mailNextNotice(
-          database,
-          { ...occasion, except: [...failures.keys()] },
-          async (notice) => {
-            current = notice.id;
-            await sending.send({
-              to: notice.email,
-              id: notice.id,
-              ...mailOf(notice, occasion, baseUrl),
-            });
-          },
-          clock,
-        );
+        const isMore = await sends.run(() => {
+          cancellationSignal.throwIfAborted();
+          return mailNextNotice(database, { ...occasion, except: [...failures.keys()] }, send, clock);
+        });
         if (!isMore) break;
         mailed += 1;
       } catch (error) {

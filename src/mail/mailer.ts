@@ -25,10 +25,17 @@ export type MailerOptions = {
   from: string;
   /** Certificates in PEM that are trusted in addition to the system's. */
   ca?: string;
+  /** See {@link SEND_MS}. */
+  sendMs?: number;
 };
 
 /** Timeout of each step of the SMTP session, in milliseconds. */
 const STEP_MS = 10_000;
+/**
+ * Timeout of one mail, in milliseconds. Shorter than PostgreSQL's limit for a transaction without a statement: the caller may hold
+ * one that records the mail as sent.
+ */
+const SEND_MS = 45_000;
 const PORTS: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
 
 /**
@@ -36,7 +43,7 @@ const PORTS: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
  * not support it, except on this machine: invitations and passwords do not cross a network in clear text. With
  * `?tls=optional` in the URL and without a password it also sends without TLS.
  */
-export function createMailer({ smtpUrl, from, ca }: MailerOptions): Mailer {
+export function createMailer({ smtpUrl, from, ca, sendMs = SEND_MS }: MailerOptions): Mailer {
   const url = new URL(smtpUrl);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const hasPassword = url.username !== '';
@@ -62,7 +69,7 @@ export function createMailer({ smtpUrl, from, ca }: MailerOptions): Mailer {
     async send({ to, subject, text, id }) {
       // An object, because a string would be split at a comma.
       const recipient = { name: '', address: to };
-      await transport.sendMail({
+      const sending = transport.sendMail({
         from,
         to: recipient,
         subject,
@@ -71,9 +78,24 @@ export function createMailer({ smtpUrl, from, ca }: MailerOptions): Mailer {
         // Automatic mail asks not to be answered by machines (RFC 3834).
         headers: { 'Auto-Submitted': 'auto-generated' },
       });
+      await within(sendMs, sending);
     },
     close: () => transport.close(),
   };
+}
+
+/** Waits for a mail. It may still be accepted after the limit; a repeat has the same `Message-ID`. */
+async function within(limitMs: number, sending: Promise<unknown>): Promise<void> {
+  const limit = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => limit.reject(new Error(`The mail server did not accept the mail within ${limitMs / 1_000} s`)),
+    limitMs,
+  );
+  try {
+    await Promise.race([sending, limit.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function isThisMachine(host: string): boolean {

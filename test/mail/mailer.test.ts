@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { createMailer, type Mailer } from '../../src/mail/mailer.ts';
 import { oneLine } from '../../src/mail/one-line.ts';
 import { webhookDisabledMail } from '../../src/mail/webhook-disabled.ts';
@@ -73,6 +75,20 @@ describe('the mailer', () => {
     server.failingLate();
     await assert.rejects(send({ to: 'bob@example.com' }), /452 the disk is full/);
     assert.equal(server.mails.length, 1);
+  });
+
+  it('gives up on a server that responds slowly but never stops', async () => {
+    await begin({});
+    const dripping = createServer((socket) => {
+      const timer = setInterval(() => socket.write('220-still greeting\r\n'), 50);
+      socket.on('error', () => {}).on('close', () => clearInterval(timer));
+    });
+    dripping.listen(0, '127.0.0.1');
+    await once(dripping, 'listening');
+    const { port } = dripping.address() as AddressInfo;
+    mailer = createMailer({ smtpUrl: `smtp://127.0.0.1:${port}`, from: FROM, sendMs: 400 });
+    await assert.rejects(send(), { message: 'The mail server did not accept the mail within 0.4 s' });
+    dripping.close();
   });
 
   it('fails with a wrong password, and does not include it in the error', async () => {

@@ -237,6 +237,42 @@ describe('the admins of a disabled webhook', function () {
     for (const member of [ann, bob]) await database.em.fork().nativeUpdate(Member, member, { role: 'admin' });
   });
 
+  it('get their e-mails two at a time, so that a slow mail server does not occupy the database connections', async () => {
+    const goOn = Promise.withResolvers<void>();
+    let [sending, most] = [0, 0];
+    const slow: Mailer = {
+      send: async () => {
+        sending += 1;
+        most = Math.max(most, sending);
+        await goOn.promise;
+        sending -= 1;
+      },
+      close: () => {},
+    };
+    const { mailNotices } = createNotifyActivities({ database, mailer: slow, baseUrl: BASE_URL });
+    const runs = [];
+    for (let index = 0; index < 12; index += 1) {
+      const [executionId, escalatedAt] = [randomUUIDv7(), new Date()];
+      await database.em.fork().insert(Notification, {
+        id: randomUUIDv7(),
+        workspace_id: installation.workspace_id,
+        user_id: people.get(OWNER) ?? '',
+        kind: 'task.escalated',
+        subject: `task:${executionId}`,
+        detail: {},
+        created_at: escalatedAt,
+      });
+      const input = { executionId, escalatedAt: escalatedAt.toISOString() };
+      runs.push(new MockActivityEnvironment().run(mailNotices, input));
+    }
+    await eventually('two are sent', () => sending === 2);
+    for (let read = 0; read < 3; read += 1) await database.em.fork().count(Notification);
+    assert.equal(most, 2);
+    goOn.resolve();
+    assert.deepEqual(await Promise.all(runs), Array(12).fill({ mailed: 1 }));
+    assert.equal(most, 2);
+  });
+
   it('get an e-mail with what is known if the notification lacks details', async () => {
     const sent: Mail[] = [];
     const failing = new Set<string>();
