@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';
+import { MAX_COUNTED } from '../../src/database/common/metrics.ts';
 import { METRICS } from '../../src/telemetry/metrics.ts';
 import {
   DASHBOARD,
@@ -47,6 +48,14 @@ describe('the monitoring documents', function () {
 });
 
 describe('the alert rules', () => {
+  it('can fire for the deliveries of one webhook, of which a limited number is counted', () => {
+    const limits = RULES.flatMap(({ expr }) =>
+      [...expr.matchAll(/baton_deliveries_waiting\{[^}]*\}\) > (\d+)/g)].map(([, limit]) => Number(limit)),
+    );
+    assert.equal(limits.length, 1);
+    for (const limit of limits) assert.ok(limit < MAX_COUNTED, String(limit));
+  });
+
   it('have a unique name, a duration, a severity and a summary', () => {
     assert.ok(RULES.length >= 20);
     assert.equal(new Set(RULES.map(({ alert }) => alert)).size, RULES.length);

@@ -9,7 +9,7 @@ const OPEN_STATES = [...ACTIVE_STATES, 'paused'] as const;
 const WEBHOOK_STATUSES = ['active', 'failing', 'inactive', 'disabled'] as const;
 const WAITING_STATUSES = ['pending', 'retrying', 'held'] as const;
 /** Limit of the count per webhook. A metric must not become more expensive as the backlog grows. */
-const MAX_COUNTED = 10_000;
+export const MAX_COUNTED = 10_000;
 
 type Row = {
   what: 'task' | 'webhook' | 'delivery' | 'callback' | 'group' | 'oldest';
