@@ -66,22 +66,24 @@ const READ_TIMEOUT_MS = 2_000;
 
 /**
  * Reads the database at a scrape if the last result is older than ten seconds. If the read fails, the values stay and
- * their age grows.
+ * their age grows. Before the first result, the age counts from the creation of the collector.
  */
 export function collectDatabaseMetrics(
   registry: Registry,
   read: () => Promise<DatabaseStatistics>,
   onError: (error: unknown) => void,
+  now: () => number = () => performance.now(),
 ): void {
   const fill = createGaugeWriter(registry);
   const age = registry.family(METRICS.storedAge);
+  const createdAt = now();
   let readAt: number | null = null;
   let reading: Promise<void> | null = null;
 
   async function readAgain(): Promise<void> {
     try {
       fill(await read());
-      readAt = performance.now();
+      readAt = now();
     } catch (error) {
       onError(error);
     } finally {
@@ -90,11 +92,11 @@ export function collectDatabaseMetrics(
   }
 
   registry.beforeScrape(async () => {
-    if (readAt === null || performance.now() - readAt >= CACHE_MS) {
+    if (readAt === null || now() - readAt >= CACHE_MS) {
       reading ??= readAgain();
       await Promise.race([reading, readTimeout()]);
     }
-    if (readAt !== null) age.of().set((performance.now() - readAt) / 1_000);
+    age.of().set((now() - (readAt ?? createdAt)) / 1_000);
   });
 }
 

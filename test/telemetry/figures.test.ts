@@ -110,6 +110,29 @@ describe('the collection of database statistics', () => {
       assert.equal(valueOf(samplesOf(text), 'baton_tasks', { state: 'executing' }), 3);
   });
 
+  it('reports their age, from the start if they were never read', async () => {
+    const registry = createRegistry();
+    let [ms, isAway] = [1_000, true];
+    const read = async () => {
+      if (isAway) throw new Error('away');
+      return FIGURES;
+    };
+    collectDatabaseMetrics(
+      registry,
+      read,
+      () => {},
+      () => ms,
+    );
+    const age = async () => valueOf(samplesOf(await registry.text()), 'baton_stored_figures_age_seconds');
+    ms += 150_000;
+    assert.equal(await age(), 150);
+    isAway = false;
+    assert.equal(await age(), 0);
+    isAway = true;
+    ms += 30_000;
+    assert.equal(await age(), 30);
+  });
+
   it('reports a database error, and keeps other metrics available', async () => {
     const registry = createRegistry();
     registry.family({ name: 'other', type: 'gauge', help: 'x', labels: [] }).of().set(1);
