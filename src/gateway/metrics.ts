@@ -4,6 +4,8 @@ import type { ChannelCode, ChannelMetrics } from '../domain/channel/channel.ts';
 const WINDOW_S = 10;
 /** Number of lags that are kept for the percentiles. */
 const LAGS = 2_048;
+/** How long a lag counts, in milliseconds: without newer ones, one slow moment would stay in the percentiles. */
+const LAG_MS = 5 * 60_000;
 
 /** The metrics of a gateway. */
 export type MetricsRecorder = {
@@ -17,12 +19,12 @@ export type MetricsRecorder = {
   read(rooms: ChannelMetrics['rooms']): ChannelMetrics;
 };
 
-/** Creates a recorder that starts at zero. `clock` is only used for rates. */
+/** Creates a recorder that starts at zero. `clock` is used for rates and for the age of lags. */
 export function createMetricsRecorder(clock: () => Date): MetricsRecorder {
   let connections = 0;
   let total = 0;
   const seconds = new Map<number, number>();
-  const lags: number[] = [];
+  const lags: { ms: number; at: number }[] = [];
   let nextLag = 0;
   const dropped: Partial<Record<ChannelCode, number>> = {};
   const second = () => Math.floor(clock().getTime() / 1_000);
@@ -40,7 +42,7 @@ export function createMetricsRecorder(clock: () => Date): MetricsRecorder {
       }
     },
     lagged(ms) {
-      lags[nextLag] = ms;
+      lags[nextLag] = { ms, at: clock().getTime() };
       nextLag = (nextLag + 1) % LAGS;
     },
     dropped(code) {
@@ -50,7 +52,11 @@ export function createMetricsRecorder(clock: () => Date): MetricsRecorder {
       const now = second();
       let recent = 0;
       for (const [past, count] of seconds) if (past >= now - WINDOW_S && past < now) recent += count;
-      const sorted = lags.toSorted((a, b) => a - b);
+      const since = clock().getTime() - LAG_MS;
+      const sorted = lags
+        .filter(({ at }) => at >= since)
+        .map(({ ms }) => ms)
+        .toSorted((a, b) => a - b);
       return {
         connections,
         rooms,

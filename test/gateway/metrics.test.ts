@@ -37,6 +37,20 @@ describe('the metrics of the live channel', () => {
     assert.deepEqual(metrics.read(NO_ROOMS).lag_ms, { p50: 1_024, p95: 1_946, max: 2_048 });
   });
 
+  it('forget lags after five minutes', () => {
+    let second = 0;
+    const metrics = createMetricsRecorder(() => new Date(second * 1_000));
+    const lags = () => metrics.read(NO_ROOMS).lag_ms;
+    metrics.lagged(9_000);
+    second = 200;
+    metrics.lagged(5);
+    assert.equal(lags().max, 9_000);
+    second = 301;
+    assert.deepEqual(lags(), { p50: 5, p95: 5, max: 5 });
+    second = 501;
+    assert.deepEqual(lags(), { p50: null, p95: null, max: null });
+  });
+
   it('count closed connections by reason', () => {
     const metrics = createMetricsRecorder(() => new Date(0));
     for (const code of ['slow_reader', 'token_expired', 'slow_reader'] as const) metrics.dropped(code);
