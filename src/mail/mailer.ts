@@ -41,22 +41,27 @@ const PORTS: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
 /**
  * Creates a mailer that keeps no connection open. With `smtp://` it switches to TLS, and sends nothing if the server does
  * not support it, except on this machine: invitations and passwords do not cross a network in clear text. With
- * `?tls=optional` in the URL and without a password it also sends without TLS.
+ * `?tls=optional` in the URL and without a password it also sends without TLS. Where it would send without TLS, it uses TLS with
+ * any certificate.
  */
 export function createMailer({ smtpUrl, from, ca, sendMs = SEND_MS }: MailerOptions): Mailer {
   const url = new URL(smtpUrl);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const hasPassword = url.username !== '';
   const isOptional = url.searchParams.get('tls') === 'optional';
+  const needsTls = url.protocol === 'smtps:' || ((hasPassword || !isOptional) && !isThisMachine(host));
   const transport = createTransport({
     host,
     port: Number(url.port || PORTS[url.protocol]),
     secure: url.protocol === 'smtps:',
-    requireTLS: url.protocol === 'smtp:' && (hasPassword || !isOptional) && !isThisMachine(host),
+    requireTLS: url.protocol === 'smtp:' && needsTls,
     ...(hasPassword
       ? { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }
       : {}),
-    ...(ca === undefined ? {} : { tls: { ca: [...getCACertificates('default'), ca] } }),
+    tls: {
+      rejectUnauthorized: needsTls,
+      ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }),
+    },
     connectionTimeout: STEP_MS,
     greetingTimeout: STEP_MS,
     socketTimeout: STEP_MS,

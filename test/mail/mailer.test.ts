@@ -118,6 +118,25 @@ describe('the mailer', () => {
     assert.equal(server.mails.length, 1);
   });
 
+  it('accepts any certificate where it would send without TLS, and only there', async () => {
+    const { cert, key } = services().tls;
+    await begin({ tls: { cert, key }, user: { name: 'me', password: 'right' } }, 'smtp://me:right@');
+    const elsewhere = '[::ffff:127.0.0.1]';
+    const sendTo = (place: string, query = '') => {
+      mailer = createMailer({ smtpUrl: `smtp://${place}:${server.port}${query}`, from: FROM });
+      return send();
+    };
+    await sendTo('me:right@localhost');
+    assert.equal(server.mails[0]?.secure, true);
+    await assert.rejects(sendTo(`me:right@${elsewhere}`), /certificate/);
+    await assert.rejects(sendTo(`me:right@${elsewhere}`, '?tls=optional'), /certificate/);
+    await server.close();
+    server = await startMailServer({ tls: { cert, key } });
+    await assert.rejects(sendTo(elsewhere), /certificate/);
+    await sendTo(elsewhere, '?tls=optional');
+    assert.equal(server.mails[0]?.secure, true);
+  });
+
   it('sends to one recipient if the address contains a comma', async () => {
     await begin({});
     await send({ to: '"a,b"@example.com' });
