@@ -180,7 +180,7 @@ export const environmentSchema = z.object({
   AGENT_HISTORY_EVENTS: wholeNumber(50, 10_000).default(4_000),
   AGENT_PROGRAMS_UID: wholeNumber(0, MAX_UID).optional(),
   AGENT_PROGRAMS_GID: wholeNumber(0, MAX_UID).optional(),
-  OUTBOUND_ALLOW: z.string().default(''),
+  OUTBOUND_ALLOW: ranges().default([]),
   OUTBOUND_CA_FILE: z.string().optional(),
   OUTBOUND_PROXY: url(['http:']).optional(),
   SMTP_URL: url(['smtp:', 'smtps:'])
@@ -420,7 +420,7 @@ function deploymentOf({
 
 function outboundOf(values: z.infer<typeof agentEnvironmentSchema>) {
   return {
-    outboundAllow: rangesIn(values.OUTBOUND_ALLOW),
+    outboundAllow: values.OUTBOUND_ALLOW,
     outboundCaFile: values.OUTBOUND_CA_FILE ?? null,
     outboundProxy: values.OUTBOUND_PROXY ?? null,
   };

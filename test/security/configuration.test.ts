@@ -85,6 +85,15 @@ describe('the configuration', () => {
     assert.ok(readConfiguration({ ...whole, JWKS_URL: 'http://127.0.0.1:1/keys' }).identityProvider);
   });
 
+  it('names an invalid range in OUTBOUND_ALLOW', () => {
+    for (const wrong of ['10.0.0.0/33', '10.0.0.0/8,internal'])
+      assert.throws(
+        () => readConfiguration({ ...NEEDED, OUTBOUND_ALLOW: wrong }),
+        /OUTBOUND_ALLOW contains an invalid range: "(10\.0\.0\.0\/33|internal)"/,
+      );
+    assert.deepEqual(readConfiguration({ ...NEEDED, OUTBOUND_ALLOW: '' }).outboundAllow, []);
+  });
+
   it('accepts ranges in TRUSTED_PROXIES, and names an invalid one', () => {
     const TRUSTED_PROXIES = '10.0.0.0/8, fd00::/8,192.0.2.1';
     const { trustedProxies } = readConfiguration({ ...NEEDED, TRUSTED_PROXIES });
