@@ -36,7 +36,7 @@ export function strongerLocksAfterBuild(described: MigrationObject): string[] {
   void migration.up?.();
   const statements = migration
     .getQueries()
-    .flatMap((text) => String(text).split(';'))
+    .flatMap((text) => (typeof text === 'string' ? text.split(';') : []))
     .map((text) => text.trim().replaceAll(/\s+/g, ' '));
   const created = new Set<string>();
   const built = new Set<string>();

@@ -269,7 +269,10 @@ describe('the admins of a disabled webhook', function () {
     for (let read = 0; read < 3; read += 1) await database.em.fork().count(Notification);
     assert.equal(most, 2);
     goOn.resolve();
-    assert.deepEqual(await Promise.all(runs), Array(12).fill({ mailed: 1 }));
+    assert.deepEqual(
+      await Promise.all(runs),
+      runs.map(() => ({ mailed: 1 })),
+    );
     assert.equal(most, 2);
   });
 
