@@ -41,6 +41,7 @@ const POLL_MS = 1_000;
  * deliveries: Temporal assigns the work of a process that does not respond to another one, after 10 s at the earliest.
  */
 const LATE_MS = 5_000;
+
 /** Events that were claimed, and the webhooks of their workspaces. */
 type Claim = {
   events: readonly GroupEvent[];

@@ -17,8 +17,8 @@ export type ResultRecorder = {
 };
 
 /**
- * Results per transaction, characters of responses in a transaction with more than one result, time that a success waits for others in milliseconds, and number of uncommitted results that
- * counts as overloaded.
+ * Results per transaction, characters of responses in a transaction with more than one result, time that a success waits for
+ * others in milliseconds, and number of uncommitted results that counts as overloaded.
  */
 const BATCH = 60;
 const BATCH_CHARACTERS = 512 * 1_024;
