@@ -48,6 +48,7 @@ export async function runSteadily<Result>(count: number, work: () => Promise<Res
 
 /**
  * Returns the other descendants of this process's parent: the servers and the measured processes. Empty except on Linux.
+ * `cpuSeconds` includes the children of a process that have ended, such as closed connections of PostgreSQL.
  */
 export function listSiblingProcesses(): { pid: number; cpuSeconds: number }[] {
   if (!existsSync('/proc')) return [];
@@ -69,8 +70,8 @@ export function listSiblingProcesses(): { pid: number; cpuSeconds: number }[] {
 function readStat(pid: number): { pid: number; parent: number; seconds: number }[] {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    const [user = 0, system = 0] = fields.slice(11, 13).map(Number);
-    return [{ pid, parent: Number(fields[1]), seconds: (user + system) / 100 }];
+    const ticks = fields.slice(11, 15).map(Number);
+    return [{ pid, parent: Number(fields[1]), seconds: ticks.reduce((sum, one) => sum + one, 0) / 100 }];
   } catch {
     // The process has ended, or this is not Linux.
     return [];

@@ -36,7 +36,7 @@ function readCommandLine(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
 }
 
-/** Returns the CPU-seconds of each part so far, without processes and PostgreSQL connections that have ended. */
+/** Returns the CPU-seconds of each part so far. */
 export function cpuByPart(): ByPart {
   return byPart(({ cpuSeconds }) => cpuSeconds);
 }
