@@ -11,6 +11,7 @@ import {
   MAX_A2A_PUSH_TOKEN_LENGTH,
   MAX_URL_LENGTH,
 } from '../../domain/common/limits.ts';
+import { isDeeperThan } from '../../domain/common/canonical-json.ts';
 import { isStorableText } from '../../domain/common/text.ts';
 import { problemsIn } from '../../domain/common/validation.ts';
 import { PAGE_TOKEN } from './page-token.ts';
@@ -166,9 +167,4 @@ function inCamelCase(value: unknown): unknown {
 /** Returns the fields that were in camelCase already, which take precedence. */
 function ownFields(entries: readonly [string, unknown][], given: object): Record<string, unknown> {
   return Object.fromEntries(entries.filter(([name]) => Object.hasOwn(given, name)));
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
 }

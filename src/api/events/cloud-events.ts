@@ -21,7 +21,7 @@ import {
  * and extensions are accepted and ignored.
  */
 
-const cloudEvent = z.looseObject({
+const cloudEvent = z.object({
   specversion: z.literal('1.0'),
   id: eventId,
   source: z.string().min(1),
@@ -35,7 +35,7 @@ const cloudEvent = z.looseObject({
       }
     })
     .optional(),
-  data: z.looseObject({}),
+  data: z.object({}),
   data_base64: z
     .unknown()
     .superRefine((value, context) => {

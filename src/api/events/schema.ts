@@ -56,12 +56,12 @@ export const eventTime = z.iso
   .transform((value) => new Date(value).toISOString())
   .meta(shownAs({ type: 'string', format: 'date-time' }));
 
-/** The fields of an event. Its kind decides about `data`. */
+/** The fields of an event. Its kind decides about `data`, which is not copied into the result. */
 export const envelope = z.strictObject({
   id: eventId.optional(),
   event: z.enum(EVENT_KINDS),
   timestamp: eventTime.optional(),
-  data: z.looseObject({}),
+  data: z.object({}),
 });
 
 /** Validates `data` against the schema of its event kind. Issues are added at `path`. */
@@ -92,7 +92,7 @@ function checkEvent(value: unknown, path: PropertyKey[], issues: Issues): Incomi
   return { ...checked.data, data: asGiven(given.data) };
 }
 
-/** Returns checked `data` as it was parsed. The result of a check lacks a field named `__proto__`. */
+/** Returns checked `data` as it was parsed. The result of a check lacks its unknown fields. */
 export function asGiven(data: unknown): Record<string, unknown> {
   return data as Record<string, unknown>;
 }

@@ -1,6 +1,5 @@
-import { z } from 'zod';
 import { EVENT_KINDS, type EventKind } from './event-kinds.ts';
-import { EVENT_SCHEMAS } from './event-schemas.ts';
+import { dataSchema } from './event-schemas.ts';
 
 /*
  * JSON Schemas of events as components of the OpenAPI document. Each kind has its own, since its `data` depends on it:
@@ -46,7 +45,7 @@ export function eventComponents(): Record<string, JsonSchema> {
 }
 
 function formsOf(kind: EventKind): Record<EventForm, JsonSchema> {
-  const { $schema: _, ...dataSchema } = z.toJSONSchema(EVENT_SCHEMAS[kind]) as JsonSchema;
+  const { $schema: _, ...schemaOfData } = dataSchema(kind);
   const named = { type: 'string', const: kind };
   const data = eventRef(kind, 'Data');
   const test = {
@@ -61,7 +60,7 @@ function formsOf(kind: EventKind): Record<EventForm, JsonSchema> {
     description: '`draft` of a previewed request: sends it once, exactly as shown, within a day',
   };
   return {
-    Data: dataSchema,
+    Data: schemaOfData,
     Event: {
       type: 'object',
       required: ['event', 'data'],
