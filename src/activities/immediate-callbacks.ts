@@ -1,7 +1,7 @@
 import { findPendingCallback } from '../database/tasks/callbacks.ts';
 import type { Database } from '../database/database.ts';
 import type { CallbackAttempt } from './callback-attempt.ts';
-import { within } from './within.ts';
+import { within } from '../domain/common/within.ts';
 
 /** First attempts of callbacks, made by the process that writes the end of the run. */
 export type ImmediateCallbacks = {

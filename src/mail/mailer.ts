@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { getCACertificates } from 'node:tls';
 import { createTransport } from 'nodemailer';
+import { within } from '../domain/common/within.ts';
 
 /** A mail: plain text to one person. */
 export type Mail = {
@@ -83,24 +84,12 @@ export function createMailer({ smtpUrl, from, ca, sendMs = SEND_MS }: MailerOpti
         // Automatic mail asks not to be answered by machines (RFC 3834).
         headers: { 'Auto-Submitted': 'auto-generated' },
       });
-      await within(sendMs, sending);
+      // A late mail may still be accepted; its repeat has the same `Message-ID`.
+      if ((await within(sendMs, sending)) === 'late')
+        throw new Error(`The mail server did not accept the mail within ${sendMs / 1_000} s`);
     },
     close: () => transport.close(),
   };
-}
-
-/** Waits for a mail. It may still be accepted after the limit; a repeat has the same `Message-ID`. */
-async function within(limitMs: number, sending: Promise<unknown>): Promise<void> {
-  const limit = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => limit.reject(new Error(`The mail server did not accept the mail within ${limitMs / 1_000} s`)),
-    limitMs,
-  );
-  try {
-    await Promise.race([sending, limit.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function isThisMachine(host: string): boolean {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DeliveryStore } from '../../database/webhooks/delivery-store.ts';
 import type { DeliveryControl } from '../../temporal/delivery-control.ts';
-import { within } from '../within.ts';
+import { within } from '../../domain/common/within.ts';
 import type { Attempt } from './attempts.ts';
 import type { NewDeliveries } from './new-deliveries.ts';
 import type { Post } from './post.ts';
