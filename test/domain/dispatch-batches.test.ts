@@ -49,19 +49,35 @@ describe('the groups that one workflow dispatches', () => {
 
   describe('are followed by a pause', () => {
     const of = (events: number, ...workspaces: string[]) => [{ id: '', events, bytes: 0, workspaces }];
-    const restAfter = (events: number) => restAfterDispatch(of(events, 'own'), of(1, 'own'));
+    const restBetween = (last: number, waiting: number) =>
+      restAfterDispatch(of(last, 'own'), of(waiting, 'own'));
 
-    it('of 12 to 300 ms that grows with their events', () => {
-      assert.deepEqual([1, 5, 10, 48].map(restAfter), [12, 60, 120, 120]);
-      assert.deepEqual([100, 120, 1_000].map(restAfter), [250, 300, 300]);
+    it('of 12 to 120 ms that grows with their events, if few others follow', () => {
+      const restAfter = (events: number) => restBetween(events, 1);
+      assert.deepEqual([1, 5, 10, 48, 1_000].map(restAfter), [12, 60, 120, 120, 120]);
       assert.equal(restAfterDispatch([...of(2, 'own'), ...of(3, 'own')], of(1, 'own')), 60);
+      assert.equal(restAfterDispatch(of(500, 'own'), []), 120);
+    });
+
+    it('of up to 300 ms if many others follow', () => {
+      assert.deepEqual(
+        [48, 49, 100, 120, 1_000].map((waiting) => restBetween(1_000, waiting)),
+        [120, 122.5, 250, 300, 300],
+      );
+      assert.deepEqual(
+        [1, 48, 100, 1_000].map((last) => restBetween(last, 1_000)),
+        [12, 120, 250, 300],
+      );
+      assert.equal(restAfterDispatch(of(100, 'own'), [...of(40, 'own'), ...of(60, 'own')]), 250);
     });
 
     it('of at most 120 ms while at most 400 events arrive in a second', () => {
       const afterManyOf = (perSecond: number) => {
         let rest = 12;
-        for (let count = 0; count < 100; count += 1)
-          rest = restAfter(Math.max(1, Math.floor((perSecond * rest) / 1_000)));
+        for (let count = 0; count < 100; count += 1) {
+          const events = Math.max(1, Math.floor((perSecond * rest) / 1_000));
+          rest = restBetween(events, events);
+        }
         return rest;
       };
       assert.deepEqual([10, 83, 200, 400].map(afterManyOf), [12, 12, 120, 120]);
@@ -69,10 +85,10 @@ describe('the groups that one workflow dispatches', () => {
     });
 
     it('of at most 120 ms if events of another workspace wait or were among them', () => {
-      assert.equal(restAfterDispatch(of(500, 'own'), of(1, 'other')), 120);
-      assert.equal(restAfterDispatch(of(500, 'own'), [...of(9, 'own'), ...of(1, 'other')]), 120);
-      assert.equal(restAfterDispatch(of(500, 'own'), of(1, 'own', 'other')), 120);
-      assert.equal(restAfterDispatch([...of(500, 'own'), ...of(1, 'other')], of(9, 'own')), 120);
+      assert.equal(restAfterDispatch(of(500, 'own'), of(500, 'other')), 120);
+      assert.equal(restAfterDispatch(of(500, 'own'), [...of(500, 'own'), ...of(1, 'other')]), 120);
+      assert.equal(restAfterDispatch(of(500, 'own'), of(500, 'own', 'other')), 120);
+      assert.equal(restAfterDispatch([...of(500, 'own'), ...of(1, 'other')], of(500, 'own')), 120);
       assert.equal(restAfterDispatch(of(3, 'own'), of(1, 'other')), 36);
     });
   });

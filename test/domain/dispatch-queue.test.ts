@@ -41,22 +41,23 @@ describe('the queue of stored groups of events', () => {
     add(200, 'own');
     assert.equal(at(0), '1');
     add(1, 'own');
-    assert.equal(at(10), 300);
+    assert.equal(at(10), 120);
     add(200, 'own');
+    assert.equal(at(119), 300);
     assert.equal(at(299), 300);
     assert.equal(at(300), '2 3');
   });
 
-  it('dispatches events that follow a burst as those that arrive slowly, once its pause is over', () => {
+  it('dispatches few events that follow a burst after 120 ms, and the next ones as those that arrive slowly', () => {
     const { add, at } = queueOfGroups();
     add(200, 'own');
     assert.equal(at(0), '1');
     add(1, 'own');
-    assert.equal(at(299), 300);
+    assert.equal(at(119), 120);
     add(1, 'quiet');
-    assert.equal(at(300), '2 3', 'one dispatch for both workspaces');
+    assert.equal(at(120), '2 3', 'one dispatch for both workspaces');
     add(1, 'own');
-    assert.equal(at(301), 324);
+    assert.equal(at(121), 144);
   });
 
   it('lets no event of another workspace wait for a burst, and dispatches both separately', () => {

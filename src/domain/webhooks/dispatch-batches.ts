@@ -10,7 +10,7 @@ export const MAX_DISPATCH_BYTES = 4 * 1_024 * 1_024;
 
 /** The pause after a dispatch, in milliseconds: for each of its events, and the maximum. */
 const REST = { perEventMs: 12, maxMs: 120 };
-/** The same if so many events of one workspace arrive that this is longer: more than 400 a second. */
+/** The same during a burst: while more than 400 events of one workspace arrive in a second. */
 const BURST_REST = { perEventMs: 2.5, maxMs: 300 };
 
 /**
@@ -89,18 +89,18 @@ export function countNextGroups(groups: readonly StoredGroup[]): number {
 /**
  * Returns how long after the dispatch of `last` that of `waiting` may begin, in milliseconds. The start of a workflow costs
  * Temporal about the same whatever its size. So events that arrive slowly are dispatched one by one. Events that arrive
- * faster than one in 12 ms share a workflow: the more events, the longer the wait until the next dispatch. If all are of one
- * workspace, it can be longer than for events of several.
+ * faster than one in 12 ms share a workflow: the more events, the longer the wait until the next dispatch. In the burst of one
+ * workspace it can be longer than for events of several. Few events that follow a burst do not wait so long.
  */
 export function restAfterDispatch(
   last: readonly GroupOfWorkspaces[],
   waiting: readonly GroupOfWorkspaces[],
 ): number {
+  const restOf = ({ perEventMs, maxMs }: typeof REST, events: number) => Math.min(maxMs, perEventMs * events);
   const events = countEvents(last);
-  const restOf = ({ perEventMs, maxMs }: typeof REST) => Math.min(maxMs, perEventMs * events);
-  return workspacesOf([...last, ...waiting]).size > 1
-    ? restOf(REST)
-    : Math.max(restOf(REST), restOf(BURST_REST));
+  const rest = restOf(REST, events);
+  if (workspacesOf([...last, ...waiting]).size > 1) return rest;
+  return Math.max(rest, restOf(BURST_REST, Math.min(events, countEvents(waiting))));
 }
 
 /**
