@@ -1,7 +1,7 @@
 import { allRoutes } from '../../src/api/app.ts';
 import type { Dependencies } from '../../src/api/dependencies.ts';
 import { openApiDocument } from '../../src/api/http/openapi.ts';
-import type { Access, Route } from '../../src/api/http/route.ts';
+import { scopesOf, type Access, type Route } from '../../src/api/http/route.ts';
 import { markdownTable, pageHead } from './write.ts';
 
 /** Renders every operation of the API with its permissions and statuses, from the routes and the OpenAPI document. */
@@ -23,9 +23,9 @@ export function operationsPage(): string {
     'For concepts, see [the HTTP API](../http-api.md). For request and response schemas, open `/docs`',
     'or `/api/v1/openapi.json` of a running service. For error codes, see [problems](problems.md).',
     '',
-    'Who: a required [scope](../http-api.md#authentication) of a key or token, which people have by their role; *any*',
-    'credential; a signed-in *person* with this role or a higher one; *anyone*. `+` marks operations that an',
-    '[`Idempotency-Key`](../http-api.md#idempotency) makes safe to repeat.',
+    'The column *who* names the required [scope](../http-api.md#authentication). People get scopes from their role. *any* is any valid',
+    'credential, *person* a signed-in person with this role or a higher one, *anyone* a request without credentials. `+` marks operations',
+    'that an [`Idempotency-Key`](../http-api.md#idempotency) makes safe to repeat.',
     '',
     ...groups,
   ]
@@ -55,7 +55,11 @@ function whoMay(access: Access): string {
     case 'public':
       return 'anyone';
     case 'credential':
-      return access.scope === null ? 'any' : `\`${access.scope}\``;
+      return (
+        scopesOf(access)
+          ?.map((scope) => `\`${scope}\``)
+          .join(' or ') ?? 'any'
+      );
     case 'person':
       return `person: ${access.least}`;
   }

@@ -125,6 +125,16 @@ describe('the access rule of a route', () => {
     assert.equal(allows(scoped('tasks:write'), personWith('member')), null);
   });
 
+  it('is one of several scopes of the credential', () => {
+    const access = { kind: 'credential', scope: ['webhooks:read', 'events:write'] } as const;
+    assert.equal(allows(access, { ...KEY, scopes: ['events:write'] }), null);
+    assert.equal(allows(access, { ...KEY, scopes: ['webhooks:read'] }), null);
+    assert.equal(
+      allows(access, { ...KEY, scopes: ['tasks:read'] }),
+      'The credential does not have the required scope webhooks:read or events:write.',
+    );
+  });
+
   it('is a role of a person, or a higher one', () => {
     const access = { kind: 'person', least: 'admin' } as const;
     assert.equal(allows(access, personWith('admin')), null);

@@ -369,6 +369,12 @@ describe('the events API', () => {
     }
   });
 
+  it('returns the kinds to senders of events, but not to keys for tasks', async () => {
+    const statusFor = async (scope: 'events:write' | 'tasks:read') =>
+      (await world.send('GET', '/api/v1/event-types', { key: await keyWith(world, [scope]) })).status;
+    assert.deepEqual([await statusFor('events:write'), await statusFor('tasks:read')], [200, 403]);
+  });
+
   it('returns the source addresses of deliveries without credentials', async () => {
     const { status, json } = await world.send('GET', '/api/v1/source-addresses', { key: null });
     assert.equal(status, 200);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { z } from 'zod';
 import { allRoutes } from '../../src/api/app.ts';
 import type { Dependencies } from '../../src/api/dependencies.ts';
-import type { Access, Route } from '../../src/api/http/route.ts';
+import { scopesOf, type Access, type Route } from '../../src/api/http/route.ts';
 
 /** What each operation requires: a scope, or the least role of a person. Also what is repeated safely, and its rate limit. */
 const REQUIRED = `
@@ -74,7 +74,7 @@ const REQUIRED = `
   post /api/v1/notifications/read-all viewer
   post /api/v1/notifications/{id}/read viewer
   post /api/v1/events events:write limit events
-  get /api/v1/event-types webhooks:read
+  get /api/v1/event-types webhooks:read|events:write
   get /api/v1/source-addresses public
   get /api/v1/audit-log admin
   get /health/live public limit none
@@ -89,7 +89,7 @@ function lineOf({ method, path, access, idempotent, limit }: Route): string {
 
 function required(access: Access): string {
   if (access.kind === 'public') return 'public';
-  return access.kind === 'person' ? access.least : (access.scope ?? 'any credential');
+  return access.kind === 'person' ? access.least : (scopesOf(access)?.join('|') ?? 'any credential');
 }
 
 describe('the operations of the API', () => {

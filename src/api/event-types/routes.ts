@@ -31,7 +31,7 @@ export function eventTypeRoutes(): Route[] {
       operationId: 'listEventTypes',
       tag: 'event',
       summary: 'List event kinds with payload schema and sample',
-      access: { kind: 'credential', scope: 'webhooks:read' },
+      access: { kind: 'credential', scope: ['webhooks:read', 'events:write'] },
       responses: {
         200: { description: 'All event kinds', schema: z.strictObject({ data: z.array(eventType) }) },
       },

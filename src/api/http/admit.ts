@@ -8,7 +8,7 @@ import type { Idempotency } from './idempotency.ts';
 import { Problem } from './problem.ts';
 import { spend } from './rate-limit.ts';
 import type { RequestState } from './request-state.ts';
-import type { Call, Route, RouteResponse } from './route.ts';
+import { scopesOf, type Call, type Route, type RouteResponse } from './route.ts';
 
 /** The dependencies of the admission of requests, the same for all protocols. */
 export type Gate = {
@@ -94,11 +94,16 @@ export function spenderOf(caller: Caller): string {
   return caller.kind === 'person' ? caller.sessionId : caller.actor;
 }
 
+/** Returns whether the caller has one of the scopes that the route requires. */
+export function hasScope({ access }: Pick<Route, 'access'>, caller: Caller): boolean {
+  return scopesOf(access)?.some((scope) => caller.scopes.includes(scope)) ?? true;
+}
+
 /** @throws Problem `forbidden` if the caller lacks the scope or the role that the route requires */
 export function authorize({ access }: Pick<Route, 'access'>, caller: Caller): void {
-  if (access.kind === 'credential' && access.scope !== null && !caller.scopes.includes(access.scope)) {
+  if (!hasScope({ access }, caller)) {
     const lacking = caller.kind === 'person' ? `The role ${caller.role} does not` : 'The credential does not';
-    throw new Problem('forbidden', `${lacking} have the required scope ${access.scope}.`);
+    throw new Problem('forbidden', `${lacking} have the required scope ${scopesOf(access)?.join(' or ')}.`);
   }
   if (access.kind !== 'person') return;
   if (caller.kind !== 'person')

@@ -10,10 +10,10 @@ export type { Claim } from '../../domain/common/idempotency.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** Who may call: everyone; a credential with a scope (null: any scope); a user with a role or a higher one. */
+/** Who may call: everyone; a credential with one of these scopes (null: any credential); a user with a role or a higher one. */
 export type Access =
   | { kind: 'public' }
-  | { kind: 'credential'; scope: Scope | null }
+  | { kind: 'credential'; scope: Scope | readonly Scope[] | null }
   | { kind: 'person'; least: Role };
 
 /**
@@ -88,6 +88,12 @@ export type Route = {
   problems?: readonly ProblemCode[];
   handle(call: Call): Promise<RouteResponse>;
 };
+
+/** Returns the scopes of which the caller of a route needs one; null if the route requires no scope. */
+export function scopesOf(access: Access): readonly Scope[] | null {
+  if (access.kind !== 'credential') return null;
+  return typeof access.scope === 'string' ? [access.scope] : access.scope;
+}
 
 /** Returns whether the caller can choose the media type of a response, so that none may be acceptable. */
 export function isNegotiated({ mediaTypes, responses }: Pick<Route, 'mediaTypes' | 'responses'>): boolean {

@@ -5,6 +5,7 @@ import {
   type CallToolResult,
   type McpRequestContext,
 } from '@modelcontextprotocol/server';
+import { hasScope } from '../http/admit.ts';
 import type { Caller } from '../http/caller.ts';
 import { asProblem, logFailure } from '../http/error-responses.ts';
 import type { Route } from '../http/route.ts';
@@ -98,9 +99,7 @@ async function withRefusals(
 
 /** Returns the tools that the credential permits. */
 function selectPermittedTools(tools: readonly ServedTool[], caller: Caller): ServedTool[] {
-  return tools.filter(({ route: { access } }) => {
-    return access.kind !== 'credential' || access.scope === null || caller.scopes.includes(access.scope);
-  });
+  return tools.filter(({ route }) => hasScope(route, caller));
 }
 
 function presentTool({ name, title, description, hints, inputSchema, outputSchema }: ServedTool) {
