@@ -23,7 +23,8 @@ export function problemsPage(): string {
     '',
     '## Codes of the live channel',
     '',
-    'For what to do, see [the live channel](../channel.md#codes).',
+    'For what to do, see [the live channel](../channel.md#codes). If a connection is refused, the `title` of the problem is the name of',
+    'its HTTP status.',
     '',
     markdownTable(['`code`', 'message'], channel),
   ].join('\n')}\n`;

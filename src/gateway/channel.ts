@@ -5,6 +5,7 @@ import type { Database } from '../database/database.ts';
 import type { Notifications } from '../database/common/notifications.ts';
 import { CHANNEL_PATH, type ChannelMetrics } from '../domain/channel/channel.ts';
 import type { RunView } from '../domain/tasks/run-schemas.ts';
+import { requestIdOf } from '../security/request-id.ts';
 import type { Tokens } from '../security/tokens.ts';
 import { createAdmissionControl, type ConnectionLimits } from './admission.ts';
 import { createClients } from './clients.ts';
@@ -82,7 +83,7 @@ export function createChannel(deps: ChannelDependencies): Channel {
     const end = hasSession(request) ? () => {} : await begin(request);
     if (end) return socketIo.handleRequest(request, response, end);
     metrics.dropped('too_many_handshakes');
-    refuseRequest(response, 'too_many_handshakes');
+    refuseRequest(request, response, 'too_many_handshakes');
   }
 
   async function beginUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -91,7 +92,7 @@ export function createChannel(deps: ChannelDependencies): Channel {
     const end = isSocketIo && hasSession(request) ? () => {} : await begin(request);
     if (!end) {
       metrics.dropped('too_many_handshakes');
-      refuseUpgrade(socket, 'too_many_handshakes');
+      refuseUpgrade(request, socket, 'too_many_handshakes');
     } else if (isSocketIo) {
       socketIo.handleUpgrade(request, socket, head, end);
     } else {
@@ -103,21 +104,29 @@ export function createChannel(deps: ChannelDependencies): Channel {
     isFor: ({ url }) => isChannelUrl(url),
     handleRequest(request, response) {
       if (speaksSocketIo(request)) return void beginRequest(request, response);
-      const detail = 'This address accepts only WebSocket and Socket.IO.';
+      const requestId = requestIdOf(request.headers['x-request-id']);
       response.writeHead(426, {
         Upgrade: 'websocket',
         Connection: 'Upgrade',
         'Content-Type': 'application/problem+json',
+        'X-Request-Id': requestId,
       });
       response.end(
-        JSON.stringify({ title: 'Upgrade Required', status: 426, detail, code: 'upgrade_required' }),
+        JSON.stringify({
+          title: 'Upgrade Required',
+          status: 426,
+          detail: 'This address accepts only WebSocket and Socket.IO.',
+          instance: CHANNEL_PATH,
+          code: 'upgrade_required',
+          request_id: requestId,
+        }),
       );
     },
     handleUpgrade(request, socket, head) {
       if (!isChannelUrl(request.url)) {
         socket.on('error', () => socket.destroy());
         socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-      } else if (isClosing) refuseUpgrade(socket, 'server_stopping', 503);
+      } else if (isClosing) refuseUpgrade(request, socket, 'server_stopping', 503);
       else void beginUpgrade(request, socket, head);
     },
     statistics: () => metrics.read({ workflow: rooms.workflow.count(), webhook: rooms.webhook.count() }),

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
-import { CHANNEL_CODES, type ChannelCode } from '../domain/channel/channel.ts';
+import { CHANNEL_CODES, CHANNEL_PATH, type ChannelCode } from '../domain/channel/channel.ts';
 import { MAX_CHANNEL_MESSAGE_BYTES, MAX_MESSAGE_ID_LENGTH } from '../domain/common/limits.ts';
+import { requestIdOf } from '../security/request-id.ts';
 import { tokenOf } from './admission.ts';
 import type { Clients } from './clients.ts';
 import type { Connection } from './connection.ts';
@@ -68,7 +69,7 @@ export function createPlainTransport(
     async handleUpgrade(request, socket, head) {
       socket.on('error', () => socket.destroy());
       const admitted = await clients.admit(tokenOf(request));
-      if (!admitted.ok) return refuseUpgrade(socket, admitted.code);
+      if (!admitted.ok) return refuseUpgrade(request, socket, admitted.code);
       if (socket.destroyed) return admitted.release();
       let isUp = false;
       socket.once('close', () => {
@@ -141,8 +142,13 @@ function parseMessage(data: RawData): ParsedMessage {
 }
 
 /** Rejects a connection before the upgrade, with a problem as in the API (RFC 9457). */
-export function refuseUpgrade(socket: Duplex, code: ChannelCode, status = statusOf(code)): void {
-  const { headers, body } = refusal(code, status);
+export function refuseUpgrade(
+  request: IncomingMessage,
+  socket: Duplex,
+  code: ChannelCode,
+  status = statusOf(code),
+): void {
+  const { headers, body } = refusal(request, code, status);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
   // A client that does not close its side would keep the connection.
@@ -150,8 +156,8 @@ export function refuseUpgrade(socket: Duplex, code: ChannelCode, status = status
 }
 
 /** Rejects a connection by long polling in the same way. */
-export function refuseRequest(response: ServerResponse, code: ChannelCode): void {
-  const { headers, body } = refusal(code, statusOf(code));
+export function refuseRequest(request: IncomingMessage, response: ServerResponse, code: ChannelCode): void {
+  const { headers, body } = refusal(request, code, statusOf(code));
   response.writeHead(statusOf(code), headers).end(body);
 }
 
@@ -159,13 +165,25 @@ function statusOf(code: ChannelCode): number {
   return REFUSED_STATUS[code] ?? 401;
 }
 
-function refusal(code: ChannelCode, status: number): { headers: Record<string, string>; body: string } {
-  const title = STATUS_CODES[status] ?? '';
-  const detail = CHANNEL_CODES[code];
-  const body = JSON.stringify({ type: `/problems/${code}`, title, status, detail, code });
+function refusal(
+  request: IncomingMessage,
+  code: ChannelCode,
+  status: number,
+): { headers: Record<string, string>; body: string } {
+  const requestId = requestIdOf(request.headers['x-request-id']);
+  const body = JSON.stringify({
+    type: `/problems/${code}`,
+    title: STATUS_CODES[status] ?? '',
+    status,
+    detail: CHANNEL_CODES[code],
+    instance: CHANNEL_PATH,
+    code,
+    request_id: requestId,
+  });
   const headers = {
     'Content-Type': 'application/problem+json',
     'Content-Length': String(Buffer.byteLength(body)),
+    'X-Request-Id': requestId,
     Connection: 'close',
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',

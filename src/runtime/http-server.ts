@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PROBLEMS } from '../domain/common/problem-codes.ts';
+import { requestIdOf } from '../security/request-id.ts';
 
 /** Time limit for receiving a complete request, in milliseconds. Responses may take longer. */
 const REQUEST_MS = 30_000;
@@ -37,14 +38,17 @@ export async function listen(
   headers: Readonly<Record<string, string>>,
 ): Promise<Listening> {
   const each = new Map(Object.entries(headers));
-  let handler: RequestListener = (_request, response) => {
+  let handler: RequestListener = ({ headers: given, url = '' }, response) => {
+    const requestId = requestIdOf(given['x-request-id']);
+    const [instance] = url.split('?', 1);
     response
       .writeHead(STARTING.status, {
         'Content-Type': 'application/problem+json',
         'Retry-After': '1',
+        'X-Request-Id': requestId,
         Connection: 'close',
       })
-      .end(JSON.stringify(STARTING));
+      .end(JSON.stringify({ ...STARTING, instance, request_id: requestId }));
   };
   const server = createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS },

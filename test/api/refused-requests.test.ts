@@ -72,7 +72,9 @@ describe('a request to a process that is starting', () => {
         title: 'Service unavailable',
         status: 503,
         detail: 'The service is starting. Try again soon.',
+        instance: '/api/v1/tasks',
         code: 'unavailable',
+        request_id: response.headers.get('x-request-id'),
       });
     } finally {
       await listening.close();

@@ -156,17 +156,20 @@ describe('a connection over a plain WebSocket', () => {
 });
 
 describe('a refused connection to the channel', () => {
+  const REQUEST_ID = 'a-connection';
+  const request = { headers: { 'x-request-id': REQUEST_ID } } as unknown as IncomingMessage;
   const STATUSES: Record<string, [status: number, title: string]> = {
     too_many_connections: [429, 'Too Many Requests'],
     too_many_handshakes: [429, 'Too Many Requests'],
     unavailable: [503, 'Service Unavailable'],
   };
   const expected = (code: ChannelCode, [status, title]: [number, string]) => {
-    const detail = CHANNEL_CODES[code];
-    const body = JSON.stringify({ type: `/problems/${code}`, title, status, detail, code });
+    const problem = { type: `/problems/${code}`, title, status, detail: CHANNEL_CODES[code] };
+    const body = JSON.stringify({ ...problem, instance: '/ws', code, request_id: REQUEST_ID });
     const headers = {
       'Content-Type': 'application/problem+json',
       'Content-Length': String(Buffer.byteLength(body)),
+      'X-Request-Id': REQUEST_ID,
       Connection: 'close',
       'Cache-Control': 'no-store',
       'X-Content-Type-Options': 'nosniff',
@@ -178,11 +181,11 @@ describe('a refused connection to the channel', () => {
   };
   const upgraded = (code: ChannelCode, status?: number): string => {
     const socket = new PassThrough();
-    refuseUpgrade(socket, code, status);
+    refuseUpgrade(request, socket, code, status);
     return String(socket.read());
   };
 
-  it('gets a problem with the status of its code, and when to try again', () => {
+  it('gets a problem with the status of its code, its request id, and when to try again', () => {
     for (const code of Object.keys(CHANNEL_CODES) as ChannelCode[]) {
       const [status, title] = STATUSES[code] ?? [401, 'Unauthorized'];
       const { headers, body } = expected(code, [status, title]);
@@ -195,7 +198,7 @@ describe('a refused connection to the channel', () => {
           return { end: (text: string) => void written.push(text) };
         },
       } as unknown as ServerResponse;
-      refuseRequest(response, code);
+      refuseRequest(request, response, code);
       assert.deepEqual(written, [status, headers, body]);
     }
   });

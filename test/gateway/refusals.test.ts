@@ -343,7 +343,8 @@ describe('the channel', function () {
       assert.equal(headers['content-type'], 'application/problem+json');
       assert.match(String(headers['www-authenticate']), /^Bearer .*error="invalid_token"/);
       assert.equal(JSON.parse(body).code, code);
-      assert.equal(JSON.parse(body).status, 401);
+      const { status: own, instance, request_id: requestId } = JSON.parse(body);
+      assert.deepEqual([own, instance, requestId], [401, '/ws', headers['x-request-id']]);
     }
     const connected = await Promise.all(Array.from({ length: PER_TOKEN }, () => openPlain(url, token)));
     const { status, headers, body } = await refused(token);
@@ -364,7 +365,9 @@ describe('the channel', function () {
         title: 'Upgrade Required',
         status: 426,
         detail: 'This address accepts only WebSocket and Socket.IO.',
+        instance: '/ws',
         code: 'upgrade_required',
+        request_id: response.headers.get('x-request-id'),
       });
     }
     assert.equal((await fetch(`${url}/ws/other`)).status, 404);

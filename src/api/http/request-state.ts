@@ -1,5 +1,5 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { Context, Next } from 'koa';
+import { requestIdOf } from '../../security/request-id.ts';
 import type { Caller } from './caller.ts';
 
 /** The state of a request, shared by the middlewares; Koa's `context.state`. */
@@ -18,12 +18,9 @@ export type RequestState = {
 /** `traceparent` as W3C Trace Context writes it. */
 export type RequestTrace = { traceId: string; traceparent: string };
 
-const ACCEPTED = /^[A-Za-z0-9._~:/+=@-]{1,128}$/;
-
-/** Uses the caller's `X-Request-Id` if it is short and plain, generates one otherwise, and returns it. */
+/** Uses the caller's `X-Request-Id` if it is short and plain, generates one otherwise, and returns it to the caller. */
 export function requestId(context: Context, next: Next): Promise<void> {
-  const given = context.get('X-Request-Id');
-  const id = ACCEPTED.test(given) ? given : randomUUIDv7();
+  const id = requestIdOf(context.get('X-Request-Id'));
   (context.state as RequestState).requestId = id;
   context.set('X-Request-Id', id);
   return next();
