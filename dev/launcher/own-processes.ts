@@ -35,7 +35,7 @@ export async function loadOwnProcesses(launch: Launch): Promise<OwnProcesses> {
       const record = (pid: number) => {
         for (const child of names) launch.children.record(child, pid, root);
       };
-      const loading = await loadNodeService(plan, withoutUnneeded(process.env, name));
+      const loading = await loadNodeService(plan, environmentOf(name, process.env));
       record(loading.pid);
       return { name, title, plan, record, loading };
     }),
@@ -44,7 +44,7 @@ export async function loadOwnProcesses(launch: Launch): Promise<OwnProcesses> {
   return {
     async begin(environment) {
       const starting = loaded.map(({ name, title, plan, record, loading }) => {
-        const own = withoutUnneeded(environment, name);
+        const own = environmentOf(name, environment);
         const charge = {
           ...plan,
           start: (previous: Child | null) =>
@@ -64,8 +64,16 @@ export async function loadOwnProcesses(launch: Launch): Promise<OwnProcesses> {
   };
 }
 
-/** Returns the environment without the secrets that a process does not need. */
-export function withoutUnneeded(environment: NodeJS.ProcessEnv, process: ProcessName): NodeJS.ProcessEnv {
+/**
+ * Returns the environment of one of our processes: without the secrets that it does not need. The worker process gets the port
+ * after METRICS_PORT, because the API listens at METRICS_PORT.
+ */
+export function environmentOf(process: ProcessName, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const unneeded: readonly string[] = UNNEEDED_SECRETS[process];
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !unneeded.includes(name)));
+  const own = Object.fromEntries(Object.entries(environment).filter(([name]) => !unneeded.includes(name)));
+  const port = own['METRICS_PORT'] ?? '';
+  // The process itself reports a value that is not a port.
+  return process === 'all-workers' && /^\d+$/.test(port)
+    ? { ...own, METRICS_PORT: `${Number(port) + 1}` }
+    : own;
 }

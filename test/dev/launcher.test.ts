@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { inCheckout } from '../../dev/common/paths.ts';
-import { withoutUnneeded } from '../../dev/launcher/own-processes.ts';
+import { environmentOf } from '../../dev/launcher/own-processes.ts';
 import type { ProcessName } from '../../src/runtime/unneeded-secrets.ts';
 import { ensureSecrets } from '../../dev/launcher/secrets.ts';
 
@@ -54,10 +54,21 @@ describe('the environment of a process', () => {
   it('contains no secret that the process does not need', () => {
     const secrets = { BATON_SEALING_KEYS: 'a:1', BATON_TOKEN_KEYS: 'a:2', OPENAI_API_KEY: 'sk-1' };
     const namesFor = (process: ProcessName) =>
-      Object.keys(withoutUnneeded({ PATH: '/bin', ...secrets }, process));
+      Object.keys(environmentOf(process, { PATH: '/bin', ...secrets }));
     assert.deepEqual(namesFor('api'), ['PATH', 'BATON_SEALING_KEYS', 'BATON_TOKEN_KEYS']);
     assert.deepEqual(namesFor('task-worker'), ['PATH', 'BATON_SEALING_KEYS', 'OPENAI_API_KEY']);
     assert.deepEqual(namesFor('delivery-worker'), ['PATH', 'BATON_SEALING_KEYS']);
     assert.deepEqual(namesFor('all-workers'), ['PATH', 'BATON_SEALING_KEYS', 'OPENAI_API_KEY']);
+  });
+
+  it('contains a metrics port that no other process has', () => {
+    const portsFor = (given: string | undefined) =>
+      (['api', 'all-workers'] as const).map(
+        (process) =>
+          environmentOf(process, given === undefined ? {} : { METRICS_PORT: given })['METRICS_PORT'],
+      );
+    assert.deepEqual(portsFor('9464'), ['9464', '9465']);
+    assert.deepEqual(portsFor('no port'), ['no port', 'no port']);
+    assert.deepEqual(portsFor(undefined), [undefined, undefined]);
   });
 });
