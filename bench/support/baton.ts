@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NODE_OPTIONS, startNodeService } from '../../dev/launcher/node-service.ts';
@@ -34,6 +34,7 @@ export async function prepareBaton(profiled?: string): Promise<BatonUnderTest> {
   const ring = `bench:${randomBytes(32).toString('base64')}`;
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'baton-bench-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const environment = {
     ...process.env,
     DATABASE_URL: fresh.url,

@@ -224,12 +224,14 @@ function openIdOf({ openId, outboundCaFile, baseUrl }: Configuration, port: numb
   return createOpenIdSignIn(openId, { baseUrl: baseUrl ?? `http://localhost:${port}`, ca, clock });
 }
 
+/** Deletes old idempotency keys now and every hour, until the timer is cleared. */
 function forgetRegularly(database: Database, clock: () => Date, log: Logger): NodeJS.Timeout {
   const forget = () =>
-    deleteOldKeys(database, clock()).catch((error: unknown) =>
+    void deleteOldKeys(database, clock()).catch((error: unknown) =>
       log.warn({ err: error }, 'deleting old idempotency keys failed'),
     );
-  return setInterval(() => void forget(), HOUSEKEEPING_MS);
+  forget();
+  return setInterval(forget, HOUSEKEEPING_MS);
 }
 
 if (import.meta.main) {

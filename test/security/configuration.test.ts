@@ -53,6 +53,31 @@ describe('the configuration', () => {
     assert.equal(configuration.identityProvider, null);
   });
 
+  it('contains how long each kind of data is kept, in days', () => {
+    const keptIn = ({ runsKeptDays, keptDays }: Configuration) => ({ runs: runsKeptDays, ...keptDays });
+    assert.deepEqual(keptIn(readConfiguration(NEEDED)), {
+      runs: 180,
+      payloads: 30,
+      deliveries: 90,
+      skipped: 7,
+      notifications: 90,
+    });
+    const given = {
+      RUNS_KEPT_DAYS: '1',
+      PAYLOADS_KEPT_DAYS: '2',
+      DELIVERIES_KEPT_DAYS: '3',
+      SKIPPED_KEPT_DAYS: '4',
+      NOTIFICATIONS_KEPT_DAYS: '5',
+    };
+    assert.deepEqual(keptIn(readConfiguration({ ...NEEDED, ...given })), {
+      runs: 1,
+      payloads: 2,
+      deliveries: 3,
+      skipped: 4,
+      notifications: 5,
+    });
+  });
+
   it('contains the given values', () => {
     const configuration = readConfiguration({
       ...NEEDED,

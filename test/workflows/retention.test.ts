@@ -9,6 +9,8 @@ import { queryBuilderOf } from '../../src/database/database.ts';
 import { ensureRetentionSchedule } from '../../src/temporal/retention-schedule.ts';
 import { retentionScheduleId } from '../../src/temporal/delivery-messages.ts';
 import { taskQueues } from '../../src/temporal/task-messages.ts';
+import { readConfiguration } from '../../src/runtime/configuration.ts';
+import { openMaintenance } from '../../src/runtime/maintenance.ts';
 import { workflowBundle } from '../../src/runtime/bundle.ts';
 import { connectTemporal } from '../../src/runtime/temporal.ts';
 import { startDeliveries } from '../support/deliveries.ts';
@@ -30,6 +32,8 @@ import {
   assertGoesInBatches,
 } from './old-rows.ts';
 import { skippingEngine, startTimeSkipping } from '../support/time-skipping.ts';
+
+const RING = `a:${Buffer.alloc(32, 1).toString('base64')}`;
 
 describe('the retention Schedule', function () {
   let world: World;
@@ -54,11 +58,17 @@ describe('the retention Schedule', function () {
 
   /** Triggers the schedule. Returns the result of its execution. */
   async function trigger(): Promise<Record<string, number>> {
+    await using closing = new AsyncDisposableStack();
+    const configuration = readConfiguration({
+      DATABASE_URL: 'postgres://localhost/baton',
+      BATON_SEALING_KEYS: RING,
+      BATON_TOKEN_KEYS: RING,
+    });
     const worker = await Worker.create({
       connection,
       taskQueue: taskQueues(taskQueue).deliveries,
       workflowBundle: await workflowBundle(Runtime.instance().logger),
-      activities: createRetentionActivities({ database: world.database, kept: KEPT }),
+      activities: await openMaintenance(closing, { configuration, database: world.database }),
     });
     const handle = client.schedule.getHandle(retentionScheduleId(taskQueue));
     // The result must not depend on how recent the attempts are.
