@@ -2,10 +2,10 @@ import type { AttemptResult } from '../../src/database/webhooks/delivery-results
 import { UNMADE_RETRY, type DeliveryStatus } from '../../src/domain/webhooks/delivery.ts';
 import type { Commit } from '../store/memory-store.ts';
 import type { DeliveryRow, Tables } from '../store/tables.ts';
-import { GRACE_MS } from '../engine/tasks.ts';
 import type { Clock, Process } from '../world/clock.ts';
-import type { Arrival } from '../world/receivers.ts';
+import type { Arrival, RequestOutcome } from '../world/receivers.ts';
 import type { Guarantee, Report } from './guarantees.ts';
+import { createRequests } from './requests.ts';
 import { createStreaks } from './streaks.ts';
 
 /** The status of a delivery, and since when it has it. */
@@ -51,15 +51,9 @@ type Dependencies = {
 export function createObserver({ clock, tables, slackMs, of, report }: Dependencies) {
   const { isCalm, isOrderly, mayFreeze } = of;
   const since = new Map<string, Since>();
-  const sent = new Map<string, number>();
-  const accepted = new Map<string, number>();
   const firstSent = new Map<string, number>();
   const bodies = new Map<string, string>();
-  /** Attempts that are not recorded, and how many of each delivery have failed, or were interrupted by a process that stops. */
-  const unrecorded = new Set<Arrival>();
-  const failed = new Map<string, number>();
-  const interrupted = new Map<string, number>();
-  const add = (counts: Map<string, number>, id: string) => counts.set(id, (counts.get(id) ?? 0) + 1);
+  const requests = createRequests({ clock, tables, report });
   const streaks = createStreaks(tables, slackMs, report);
 
   /** Whether a sender has run for longer than the slack since a time, so that it must know what happened at that time. */
@@ -121,29 +115,6 @@ export function createObserver({ clock, tables, slackMs, of, report }: Dependenc
     }
   }
 
-  function checkLog(results: readonly AttemptResult[]): void {
-    for (const { delivery_id: id } of results) {
-      const recorded = tables.deliveries.get(id)?.attempts_count ?? 0;
-      const made = sent.get(id) ?? 0;
-      if (recorded > made) report('log', `${recorded} attempts of ${id} are recorded, but ${made} were made`);
-    }
-  }
-
-  function forget(process: Process | null, id: string): void {
-    const found = [...unrecorded].find(({ by, deliveryId }) => by === process && deliveryId === id);
-    if (found) unrecorded.delete(found);
-  }
-
-  /** A failure is that of the receiver, not of a process that has aborted its request. */
-  function checkFailures(results: readonly AttemptResult[]): void {
-    for (const { delivery_id: id } of results) {
-      const recorded = tables.attempts.filter((one) => one.delivery_id === id && !one.succeeded).length;
-      const made = failed.get(id) ?? 0;
-      if (recorded > made)
-        report('schedule', `${recorded} attempts of ${id} are recorded as failed, but ${made} have failed`);
-    }
-  }
-
   /** The attempt of a manual or scheduled retry is recorded once. A frozen process may record its own after the repeat. */
   function checkToken({ token, delivery_id: id }: AttemptResult): void {
     if (token === null || mayFreeze) return;
@@ -176,9 +147,7 @@ export function createObserver({ clock, tables, slackMs, of, report }: Dependenc
       if (name === 'recordResults') {
         const results = given[0] as readonly AttemptResult[];
         streaks.onResults(results, by);
-        checkLog(results);
-        checkFailures(results);
-        for (const { delivery_id: id } of results) forget(by, id);
+        requests.onResults(results, by);
         for (const one of results) checkToken(one);
       }
       if (name === 'endManualRetries') checkEnded(given[0] as readonly string[]);
@@ -187,58 +156,32 @@ export function createObserver({ clock, tables, slackMs, of, report }: Dependenc
     },
 
     onSend(arrival: Arrival): void {
-      add(sent, arrival.deliveryId);
-      unrecorded.add(arrival);
+      requests.onSend(arrival);
       if (arrival.trigger === 'automatic') checkOrder(arrival);
     },
 
     onArrival(arrival: Arrival): void {
-      const { deliveryId, trigger } = arrival;
-      add(accepted, deliveryId);
-      const row = tables.deliveries.get(deliveryId);
-      if (row && trigger !== 'test') checkStatus(arrival, row);
+      const row = tables.deliveries.get(arrival.deliveryId);
+      if (row && arrival.trigger !== 'test') checkStatus(arrival, row);
       checkWebhook(arrival);
       checkDuplicate(arrival);
     },
 
-    onResponse(arrival: Arrival, outcome: 'succeeded' | 'failed' | 'aborted'): void {
-      if (outcome === 'failed') add(failed, arrival.deliveryId);
-      if (outcome !== 'aborted') return;
-      unrecorded.delete(arrival);
-      add(interrupted, arrival.deliveryId);
-    },
+    onResponse: (arrival: Arrival, outcome: RequestOutcome) => requests.onResponse(arrival, outcome),
 
-    /** A process exits after it was stopped. It must have given its attempts the grace period. */
-    onExit(process: Process, afterMs: number): void {
-      for (const { deliveryId } of [...unrecorded].filter(({ by }) => by === process)) {
-        add(interrupted, deliveryId);
-        if (afterMs < GRACE_MS)
-          report(
-            'duplicates',
-            `${process.name} exits ${afterMs} ms after it was stopped, during an attempt of ${deliveryId}`,
-          );
-      }
-    },
+    onExit: (process: Process, afterMs: number) => requests.onExit(process, afterMs),
 
     /** Checks what must hold once nothing is left to do. */
     onEnd(isQuiet: boolean, left: string): void {
       if (!isQuiet) report('delivered', `there is still work after the end: ${left}`);
-      checkDelivered(tables, accepted, report);
-      for (const { id, attempts_count: recorded } of isOrderly ? tables.deliveries.values() : []) {
-        const made = sent.get(id) ?? 0;
-        const unfinished = interrupted.get(id) ?? 0;
-        if (made !== recorded + unfinished)
-          report(
-            'duplicates',
-            `${made} attempts of ${id} were made, ${recorded} recorded, ${unfinished} interrupted`,
-          );
-      }
+      checkDelivered(tables, requests.hasSucceeded, report);
+      if (isOrderly) requests.onEnd();
     },
   };
 }
 
 /** Every event must have an ended delivery for each webhook of its workspace that exists. */
-function checkDelivered(tables: Tables, arrived: ReadonlyMap<string, number>, report: Report): void {
+function checkDelivered(tables: Tables, hasSucceeded: (id: string) => boolean, report: Report): void {
   const rows = Map.groupBy(tables.deliveries.values(), ({ event_seq: seq }) => seq);
   for (const event of tables.events.values()) {
     for (const webhook of tables.webhooks.values()) {
@@ -250,8 +193,8 @@ function checkDelivered(tables: Tables, arrived: ReadonlyMap<string, number>, re
       else if (own.length > 1) report('duplicates', `${what} has ${own.length} deliveries`);
       else if (row.status === 'pending' || row.status === 'retrying')
         report('delivered', `${what} is still ${row.status}`);
-      else if (row.status === 'succeeded' && !arrived.has(row.id))
-        report('delivered', `${what} is delivered, but never arrived`);
+      else if (row.status === 'succeeded' && !hasSucceeded(row.id))
+        report('delivered', `${what} is delivered, but no attempt succeeded`);
       else if (row.status === 'failed' && row.failures !== ATTEMPTS)
         report('schedule', `${what} failed after ${row.failures} attempts`);
       else if (['held', 'skipped', 'cancelled'].includes(row.status) && !row.reason)

@@ -1,77 +1,86 @@
 import type { AttemptLimiter } from '../../src/activities/deliveries/attempt-limiter.ts';
-import type { AttemptTarget } from '../../src/domain/webhooks/attempt-scheduler.ts';
 
 /** An attempt that waits, and since which moment. */
 type Wait = { since: number; isOver: boolean };
-/** The attempts of one webhook. `lastPlace`: the moment of the last place that it got; zero if none. */
-type Row = { workspaceId: string; running: number; waiting: Wait[]; lastPlace: number };
+/** The attempts of one webhook or workspace. `lastPlace`: the moment of the last place that it got; zero if none. */
+type Row = { group: string; running: number; waiting: Wait[]; lastPlace: number };
 
-/**
- * Checks the places of a worker. A webhook must not get two places in a row if another webhook without a running attempt
- * has waited since before the first of them: then it was the turn of the other webhook. `moment` counts the events of the
- * world. The order within a moment is unknown here, so `settled` calls back at the end of the moment.
- */
+/** `moment` counts the events of the world. `settled` calls back at the end of the current one. */
+type Moments = { moment(): number; settled(check: () => void): void };
+
+/** Checks the places of a worker: webhooks of a workspace take turns, and so do workspaces. */
 export function watchPlaces(
   limiter: AttemptLimiter,
-  moments: { moment(): number; settled(check: () => void): void },
+  moments: Moments,
   report: (what: string) => void,
 ): AttemptLimiter {
-  const { moment, settled } = moments;
-  const rows = new Map<string, Row>();
-  const rowOf = ({ webhookId, workspaceId }: AttemptTarget): Row => {
-    const row = rows.get(webhookId) ?? { workspaceId, running: 0, waiting: [], lastPlace: 0 };
-    rows.set(webhookId, row);
-    return row;
-  };
-
-  function check({ webhookId, workspaceId }: AttemptTarget, lastPlace: number): void {
-    for (const [other, row] of rows) {
-      const [first] = row.waiting;
-      if (other === webhookId || row.workspaceId !== workspaceId || row.running > 0 || !first) continue;
-      // The other webhook began to wait later, or has had its turn since.
-      if (first.since >= lastPlace || row.lastPlace >= lastPlace) continue;
-      settled(() => {
-        if (!first.isOver) report(`${webhookId} got two places while ${other}, with nothing running, waited`);
-      });
-    }
-  }
-
-  function leave(row: Row, wait: Wait): void {
-    wait.isOver = true;
-    row.waiting.splice(row.waiting.indexOf(wait), 1);
-  }
-
-  function start(target: AttemptTarget, row: Row): void {
-    if (row.lastPlace > 0) check(target, row.lastPlace);
-    row.lastPlace = moment();
-    row.running += 1;
-  }
+  const webhooks = createTurns(moments, report);
+  const workspaces = createTurns(moments, report);
 
   return {
     async acquire(target, waitMs, signal) {
-      const row = rowOf(target);
-      const wait: Wait = { since: moment(), isOver: false };
-      row.waiting.push(wait);
-      const place = await limiter.acquire(target, waitMs, signal).then(
-        (given) => {
-          leave(row, wait);
-          if (given !== null) start(target, row);
-          return given;
-        },
-        (error: unknown) => {
-          leave(row, wait);
-          throw error;
-        },
-      );
+      const { webhookId, workspaceId } = target;
+      const waits = [webhooks.join(webhookId, workspaceId), workspaces.join(workspaceId, '')];
+      const place = await limiter
+        .acquire(target, waitMs, signal)
+        .finally(() => waits.forEach((one) => one.leave()));
       if (place === null) return null;
+      for (const one of waits) one.start();
       let isReleased = false;
       return {
         ...place,
         release() {
-          if (!isReleased) row.running -= 1;
+          if (!isReleased) for (const one of waits) one.end();
           isReleased = true;
           place.release();
         },
+      };
+    },
+  };
+}
+
+/**
+ * Checks turns within groups. Nobody may get two places in a row if another one without a running attempt has waited since
+ * before the first of them: then it was the turn of the other one. The order within a moment is unknown here.
+ */
+function createTurns({ moment, settled }: Moments, report: (what: string) => void) {
+  const rows = new Map<string, Row>();
+
+  function rowOf(name: string, group: string): Row {
+    const row = rows.get(name) ?? { group, running: 0, waiting: [], lastPlace: 0 };
+    rows.set(name, row);
+    return row;
+  }
+
+  function check(name: string, { group, lastPlace }: Row): void {
+    for (const [other, row] of rows) {
+      const [first] = row.waiting;
+      if (other === name || row.group !== group || row.running > 0 || !first) continue;
+      // The other one began to wait later, or has had its turn since.
+      if (first.since >= lastPlace || row.lastPlace >= lastPlace) continue;
+      settled(() => {
+        if (!first.isOver) report(`${name} got two places while ${other}, with nothing running, waited`);
+      });
+    }
+  }
+
+  return {
+    /** Begins a wait for a place. */
+    join(name: string, group: string) {
+      const row = rowOf(name, group);
+      const wait: Wait = { since: moment(), isOver: false };
+      row.waiting.push(wait);
+      return {
+        leave() {
+          wait.isOver = true;
+          row.waiting.splice(row.waiting.indexOf(wait), 1);
+        },
+        start() {
+          if (row.lastPlace > 0) check(name, row);
+          row.lastPlace = moment();
+          row.running += 1;
+        },
+        end: () => void (row.running -= 1),
       };
     },
   };

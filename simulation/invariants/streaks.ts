@@ -8,7 +8,7 @@ const FAILURES = 10;
 
 type Streak = { count: number; enabledAt: number[]; isDisabled: boolean };
 
-/** Counts failures of webhooks independently of the attempts: by what happened in the world. */
+/** Counts failures of webhooks independently of the code that disables them. `createRequests` checks the results. */
 export function createStreaks(tables: Tables, slackMs: number, report: Report) {
   const streaks = new Map<string, Streak>();
   const streakOf = (id: string): Streak => {

@@ -1,8 +1,10 @@
+import { createHmac } from 'node:crypto';
 import type { Report } from '../invariants/guarantees.ts';
 import type { Commit } from '../store/memory-store.ts';
 import { GRACE_MS } from '../engine/tasks.ts';
 import type { Clock, Process } from '../world/clock.ts';
-import type { Arrival } from '../world/receivers.ts';
+import type { Arrival, RequestOutcome } from '../world/receivers.ts';
+import { secretOf } from './callers.ts';
 import { EFFECT_MS } from './observer.ts';
 import type { RunRow, RunTables } from './store/tables.ts';
 
@@ -79,6 +81,17 @@ export function createCallbackObserver(deps: Dependencies) {
       report('callbackRetry', `${requested} retries of ${id} made ${made} attempts, ${manual} requests`);
   }
 
+  function checkContent({ deliveryId: id, body, signature }: Arrival, { state }: RunRow): void {
+    const bytes = `${signature} ${body}`;
+    if (bytes !== (first.get(id) ?? bytes)) report('bytes', `an attempt of ${id} has other bytes`);
+    first.set(id, bytes);
+    const own = createHmac('sha256', secretOf(id)).update(body).digest('hex');
+    if (signature !== `sha256=${own}`) report('bytes', `the signature of ${id} is not that of its body`);
+    const { status } = JSON.parse(body) as { status?: unknown };
+    if (status !== state)
+      report('callback', `the callback of ${id}, which is ${state}, says ${String(status)}`);
+  }
+
   return {
     /** A transaction was committed. */
     onCommit({ name, given, result, by }: Commit): void {
@@ -90,7 +103,8 @@ export function createCallbackObserver(deps: Dependencies) {
       retries.set(executionId, (retries.get(executionId) ?? 0) + 1);
     },
 
-    onSend({ deliveryId: id, body, signature, by }: Arrival): void {
+    onSend(arrival: Arrival): void {
+      const { deliveryId: id, by } = arrival;
       const row = tables.runs.get(id);
       if (!row?.completed_at)
         return report('stored', `the callback of ${id} is sent before its end is stored`);
@@ -99,15 +113,13 @@ export function createCallbackObserver(deps: Dependencies) {
       sent.set(id, counts);
       counts[row.callback_retry_id ? 'manual' : 'automatic'] += 1;
       if (counts.automatic > ATTEMPTS) report('attempts', `${counts.automatic} automatic attempts of ${id}`);
-      const bytes = `${signature} ${body}`;
-      if (bytes !== (first.get(id) ?? bytes)) report('bytes', `an attempt of ${id} has other bytes`);
-      first.set(id, bytes);
+      checkContent(arrival, row);
       const since = deliveredAt.get(id) ?? Number.POSITIVE_INFINITY;
       if (clock.now() - Math.max(since, by.thawedAt) > slackMs)
         report('attempts', `the callback of ${id} is sent again, although its success is recorded`);
     },
 
-    onResponse({ deliveryId: id }: Arrival, outcome: 'succeeded' | 'failed' | 'aborted'): void {
+    onResponse({ deliveryId: id }: Arrival, outcome: RequestOutcome): void {
       if (outcome === 'succeeded') answered.add(id);
     },
 

@@ -60,6 +60,9 @@ const CALLER: KeyCaller = {
 
 const UNLIMITED = { take: () => ({ granted: true, remaining: 1 }) } as unknown as RateLimiter;
 
+/** Returns the callback secret of a run. */
+export const secretOf = (runId: string): string => `secret of ${runId}`;
+
 /** Creates the callers of the API, and what the API does for them. */
 export function createCallers({ clock, memory, control, api, newId, trace, onAnswer }: Dependencies) {
   const database = asDatabase(memory);
@@ -172,7 +175,7 @@ export function createCallers({ clock, memory, control, api, newId, trace, onAns
       callback_url: receiver === null ? null : `https://receiver-${receiver}/`,
       created_at: new Date(),
     };
-    return { status: 201, body: await acceptRun(deps, { run, secret: `secret of ${run.id}`, claim }) };
+    return { status: 201, body: await acceptRun(deps, { run, secret: secretOf(run.id), claim }) };
   }
 
   return {

@@ -20,6 +20,9 @@ export type Arrival = {
   at: number;
 };
 
+/** How a request ended for its sender. `aborted`: the sender did not wait for the end. */
+export type RequestOutcome = 'succeeded' | 'failed' | 'aborted';
+
 /** Latency of the network in milliseconds. */
 export const NETWORK_MS = 8;
 
@@ -32,8 +35,8 @@ export function createReceivers(
   watch: {
     onSend(arrival: Arrival): void;
     onArrival(arrival: Arrival): void;
-    /** The receiver has responded to a sender that exists, or has failed. `aborted`: the sender does not wait any more. */
-    onResponse(arrival: Arrival, outcome: 'succeeded' | 'failed' | 'aborted'): void;
+    /** The receiver has responded to a sender that exists, or has failed. */
+    onResponse(arrival: Arrival, outcome: RequestOutcome): void;
   },
 ) {
   const modes = new Map<string, ReceiverMode>();

@@ -23,7 +23,6 @@ describe('the simulation', () => {
   });
 
   const found: [kind: string, seed: string, what: string][] = [
-    ['deliveries', '6637', 'ends the retries of a delivery whose worker was frozen during one'],
     [
       'deliveries',
       '8422',
@@ -31,11 +30,6 @@ describe('the simulation', () => {
     ],
     ['deliveries', '130', 'gives the first attempts of a worker that stops the time to end'],
     ['runs', '716', 'continues a run that was paused after a lost workflow task had recorded its question'],
-    [
-      'runs',
-      '1012',
-      'refuses the change of a worker that was frozen before a pause, so that the run can be continued',
-    ],
   ];
   for (const [kind, seed, what] of found) {
     it(what, async () => {
