@@ -5,6 +5,7 @@ import { startCallbackReceiver } from '../support/callback-receiver.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
+import { startRuns } from '../support/runs.ts';
 
 describe('an outgoing delivery', function () {
   let world: Deliveries;
@@ -62,5 +63,23 @@ describe('an outgoing delivery', function () {
     );
     assert.equal(proxy.asked[0]?.authorization, `Basic ${Buffer.from('user:password').toString('base64')}`);
     assert.equal(receiver.requests[0]?.headers.host, `localhost:${receiver.port}`);
+  });
+});
+
+describe('an outgoing callback', () => {
+  it('uses the configured proxy, with the checked IP address', async () => {
+    await using open = new AsyncDisposableStack();
+    const proxy = open.adopt(await startProxy(), (one) => one.close());
+    const receiver = open.adopt(await startCallbackReceiver(), (one) => one.close());
+    const runs = open.adopt(await startRuns({ environment: { OUTBOUND_PROXY: proxy.url } }), (one) =>
+      one.close(),
+    );
+    const secret = 'a'.repeat(64);
+    const id = await runs.submit({ rehearsal: { steps: 1 }, callbackUrl: `${receiver.url}/done`, secret });
+    await runs.becomes('the callback is delivered', id, (row) => row.callback_status === 'delivered');
+    assert.deepEqual(
+      proxy.asked.map(({ authority }) => authority),
+      [`127.0.0.1:${receiver.port}`],
+    );
   });
 });

@@ -211,6 +211,13 @@ describe('a pause of a run', function () {
             },
           ],
         });
+        const { client, configuration } = world.runs;
+        const log = pino({ level: 'silent' });
+        const engine = createRunInspector({ client, taskQueue: configuration.taskQueue, log });
+        // The reconciler reads this list every second, so that an end in Temporal is visible within 3 s.
+        await eventually('the run is listed as closed from outside', async () =>
+          (await engine.runsClosedFromOutside(new Date())).includes(id),
+        );
         const row = await world.runs.reaches(id, 'failed');
         assert.equal(row.errors[0]?.code, 'engine_timed_out');
         await receiver.receives(1);
