@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { exportJWK, SignJWT, type JWTHeaderParameters, type JWTPayload } from 'jose';
 import { sql } from 'kysely';
+import { pino } from 'pino';
 import { queryBuilderOf } from '../../src/database/database.ts';
 import { TOKEN_SECONDS } from '../../src/domain/common/limits.ts';
+import { startGateway } from '../../src/gateway/server.ts';
 import { eventually } from '../support/eventually.ts';
 import { addWorkspace } from '../support/people.ts';
+import { openPlain } from '../support/plain-channel.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { assertProblem, assertWithin } from './problems.ts';
 import { type Received, type Sent, useOwnWorld, useWorld } from '../support/world.ts';
@@ -336,6 +339,17 @@ describe('tokens of an external identity provider', () => {
     assert.ok(json.scopes_supported.includes('tasks:read'));
     const token = await signed({});
     assert.equal((await world.send('POST', '/mcp', { token, body: message, headers })).status, 200);
+  });
+
+  it('are accepted by a gateway', async () => {
+    const gateway = await startGateway(world.configuration, pino({ level: 'silent' }));
+    try {
+      const connection = await openPlain(gateway.url, await signed({}));
+      connection.socket.close();
+      await assert.rejects(openPlain(gateway.url, await signed({ project: 'x' })), { status: 401 });
+    } finally {
+      await gateway.close();
+    }
   });
 
   it('are rejected for an unknown project', async () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { pino } from 'pino';
+import { startGateway } from '../../src/gateway/server.ts';
 import { CHANNEL_CODES } from '../../src/domain/channel/channel.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdTimers } from '../support/held-timers.ts';
@@ -85,6 +87,18 @@ describe('connections to the channel that have not authenticated', () => {
       return next.status === 200 && next;
     });
     await ended([again]);
+  });
+
+  it('are limited in the same way by a gateway', async () => {
+    const gateway = await startGateway(world.configuration, pino({ level: 'silent' }));
+    try {
+      const statuses: number[] = [];
+      for (const address of [...Array<string>(PER_ADDRESS + 1).fill('203.0.113.1'), '203.0.113.2'])
+        statuses.push((await begin(address, '', gateway.url)).status);
+      assert.deepEqual(statuses, [...Array<number>(PER_ADDRESS).fill(200), 429, 200]);
+    } finally {
+      await gateway.close();
+    }
   });
 
   it('are limited in all', async () => {
