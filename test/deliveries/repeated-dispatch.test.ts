@@ -18,6 +18,12 @@ describe('a delivery whose group is dispatched again after a crash', function ()
       const rows = await world.deliveries(webhookId);
       return rows[0]?.status === 'succeeded' && rows;
     });
+    // The first dispatch is over, and does not mark the group as done later.
+    await eventually('the group is done', async () => {
+      const [found] = await execute(`
+        select done_at from event_groups where id = (select group_id from events where seq = ${row?.event_seq})`);
+      return found?.done_at !== null;
+    });
     await execute(`delete from delivery_attempts where delivery_id = '${row?.id}'`);
     await execute(`
       update deliveries set status = 'pending', attempts_count = 0, created_at = now() - interval '1 minute'
