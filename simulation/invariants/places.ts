@@ -21,11 +21,22 @@ export function watchPlaces(
     async acquire(target, waitMs, signal) {
       const { webhookId, workspaceId } = target;
       const waits = [webhooks.join(webhookId, workspaceId), workspaces.join(workspaceId, '')];
-      const place = await limiter
-        .acquire(target, waitMs, signal)
-        .finally(() => waits.forEach((one) => one.leave()));
+      // At once, so that no other place is given between the end of a wait and the start of its attempt.
+      const end = (isGiven: boolean) => {
+        for (const one of waits) one.leave();
+        if (isGiven) for (const one of waits) one.start();
+      };
+      const place = await limiter.acquire(target, waitMs, signal).then(
+        (given) => {
+          end(given !== null);
+          return given;
+        },
+        (error: unknown) => {
+          end(false);
+          throw error;
+        },
+      );
       if (place === null) return null;
-      for (const one of waits) one.start();
       let isReleased = false;
       return {
         ...place,

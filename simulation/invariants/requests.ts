@@ -22,6 +22,8 @@ export function createRequests({ clock, tables, report }: { clock: Clock; tables
   const unrecorded = new Map<Arrival, Ending>();
   const succeeded = new Set<string>();
   const bodies = new Map<string, string>();
+  /** When the next attempt of a delivery was due after its last recorded result. */
+  const dueAt = new Map<string, number>();
 
   function countsOf(deliveryId: string): Counts {
     const known = counts.get(deliveryId) ?? { sent: 0, failed: 0, interrupted: 0 };
@@ -55,13 +57,16 @@ export function createRequests({ clock, tables, report }: { clock: Clock; tables
       report('delivered', `an attempt of ${result.delivery_id} is recorded as successful, but was not`);
   }
 
+  /** The result of a process that was frozen does not change the schedule if another one has made the attempt again. */
   function checkWait(
     { delivery_id: id, trigger, succeeded: isSuccess }: AttemptResult,
     ending: Ending,
   ): void {
     const { status, failures = 0, next_attempt_at: next = null } = tables.deliveries.get(id) ?? {};
-    if (trigger !== 'automatic' || isSuccess || ending === null || status !== 'retrying' || next === null)
-      return;
+    if (status !== 'retrying' || next === null) return;
+    const isChanged = dueAt.get(id) !== next.getTime();
+    dueAt.set(id, next.getTime());
+    if (!isChanged || trigger !== 'automatic' || isSuccess || ending === null) return;
     const waitMs = next.getTime() - ending.at;
     const wanted = WAITS_MS[failures - 1] ?? Number.NaN;
     if (!(Math.abs(waitMs - wanted) <= NEAR_MS))
