@@ -3,6 +3,7 @@ import { DELIVERY_STATUSES } from '../../src/domain/webhooks/delivery.ts';
 import { contextOf } from '../context.ts';
 import { describeDeliveries, describeDelivery } from '../describe-delivery.ts';
 import { usageError } from '../exit-codes.ts';
+import { idOf } from '../ids.ts';
 import type { Delivery, DeliveryDetail, Page } from '../shapes.ts';
 import { timeOf } from '../times.ts';
 import { addPaging, moreLine, type Paging } from './paging.ts';
@@ -105,10 +106,4 @@ function addRecover(delivery: Command): void {
       output.document(answer);
       output.line(`${answer.count} ${answer.count === 1 ? 'delivery' : 'deliveries'} queued`);
     });
-}
-
-/** Returns the path; rejects an id that would change it. */
-function idOf(what: string, id: string): string {
-  if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is not a valid ${what} id`);
-  return id;
 }

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { ROLES, type Role } from '../../src/domain/people/access.ts';
 import { INVITATION_STATUSES } from '../../src/domain/people/invitation.ts';
 import { contextOf } from '../context.ts';
+import { idOf } from '../ids.ts';
 import { fields, table } from '../output.ts';
 import type { Page } from '../shapes.ts';
 import { addPaging, moreLine, type Paging } from './paging.ts';
@@ -53,7 +54,7 @@ export function addInvitationCommands(member: Command): void {
     .description('Revoke an invitation (admins)')
     .action(async (id: string, _options: object, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
-      await (await apiForPeople()).call('DELETE', `${INVITATIONS}/${encodeURIComponent(id)}`);
+      await (await apiForPeople()).call('DELETE', `${INVITATIONS}/${idOf('invitation', id)}`);
       output.document({ id, revoked: true });
       output.line(`${id} revoked`);
     });

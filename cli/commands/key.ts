@@ -3,6 +3,7 @@ import { SCOPES } from '../../src/domain/people/access.ts';
 import { contextOf } from '../context.ts';
 import { usageError } from '../exit-codes.ts';
 import type { Api } from '../http.ts';
+import { idOf } from '../ids.ts';
 import { fields, table } from '../output.ts';
 import type { Page } from '../shapes.ts';
 import { ownProject } from '../task-options.ts';
@@ -67,7 +68,7 @@ export function addKeyCommands(program: Command): void {
     .description('Revoke a key immediately')
     .action(async (id: string, _options: object, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
-      await (await apiForPeople()).call('DELETE', `${KEYS}/${encodeURIComponent(id)}`);
+      await (await apiForPeople()).call('DELETE', `${KEYS}/${idOf('key', id)}`);
       output.document({ id, revoked: true });
       output.line(`${id} revoked`);
     });
@@ -78,7 +79,7 @@ export function addKeyCommands(program: Command): void {
     .action(async (id: string, options: { overlapHours?: string }, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
       const body = options.overlapHours === undefined ? {} : { overlap_hours: hoursOf(options.overlapHours) };
-      const path = `${KEYS}/${encodeURIComponent(id)}/rotate`;
+      const path = `${KEYS}/${idOf('key', id)}/rotate`;
       const made = await (await apiForPeople()).call<NewKey>('POST', path, { body });
       output.document(made);
       output.line(describeNew(made));

@@ -3,6 +3,7 @@ import { UUID } from '../../src/domain/common/text.ts';
 import { ROLES, type Role } from '../../src/domain/people/access.ts';
 import { ask, readPassword } from '../ask.ts';
 import { contextOf } from '../context.ts';
+import { idOf } from '../ids.ts';
 import { ioOf, type Io } from '../io.ts';
 import { fields, table } from '../output.ts';
 import type { Page } from '../shapes.ts';
@@ -66,12 +67,12 @@ export function addMemberCommands(program: Command): void {
     .option('--revoke-keys', 'revoke the keys that the member created')
     .addOption(new Option('--keep-keys', 'keep them; the default without a terminal').conflicts('revokeKeys'))
     .action(async (id: string, options: RemoveOptions, command: Command) => {
+      const path = `${MEMBERS}/${idOf('member', id)}`;
       const { apiForPeople, output } = contextOf(command);
       const api = await apiForPeople();
       // The removal rejects any other id as it rejects an unknown one.
       const keys = UUID.test(id.toLowerCase()) ? await activeKeysOf(api, id) : [];
       const isRevoking = await revokesKeys(options, keys, ioOf(command));
-      const path = `${MEMBERS}/${encodeURIComponent(id)}`;
       await api.call('DELETE', path, { query: { revoke_keys: isRevoking ? 'true' : undefined } });
       output.document({ id, removed: true, keys_revoked: isRevoking, keys });
       output.line(`${id} removed`);
@@ -85,7 +86,7 @@ export function addMemberCommands(program: Command): void {
     .addArgument(new Argument('<role>').choices(ROLES))
     .action(async (id: string, role: string, _options: object, command: Command) => {
       const { apiForPeople, output } = contextOf(command);
-      const path = `${MEMBERS}/${encodeURIComponent(id)}`;
+      const path = `${MEMBERS}/${idOf('member', id)}`;
       const changed = await (await apiForPeople()).call<Member>('PATCH', path, { body: { role } });
       output.document(changed);
       output.line(`${changed.email} is now ${changed.role}`);

@@ -3,6 +3,7 @@ import { ask, readStdin } from '../ask.ts';
 import { contextOf, type Context } from '../context.ts';
 import { usageError } from '../exit-codes.ts';
 import { createApi } from '../http.ts';
+import { idOf } from '../ids.ts';
 import { type Io, ioOf } from '../io.ts';
 import { table } from '../output.ts';
 import { storeSession, storedSession, sessionsPath } from '../settings.ts';
@@ -42,7 +43,7 @@ export function addSessionCommands(program: Command): void {
     .description('End one of your sessions')
     .action(async (id: string, _options: object, command: Command) => {
       const { output, api } = signedIn(command);
-      await api.call('DELETE', `${SESSIONS}/${encodeURIComponent(id)}`);
+      await api.call('DELETE', `${SESSIONS}/${idOf('session', id)}`);
       output.document({ id, ended: true });
       output.line(`${id} ended`);
     });

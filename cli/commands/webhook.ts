@@ -5,6 +5,7 @@ import { describeAttempt } from '../describe-delivery.ts';
 import { describeWebhook, describeWebhooks } from '../describe-webhook.ts';
 import { EXIT, usageError } from '../exit-codes.ts';
 import type { Api } from '../http.ts';
+import { idOf } from '../ids.ts';
 import { ioOf, type Io } from '../io.ts';
 import { fields, table } from '../output.ts';
 import type { DeliveryAttempt, Page, Stats, Verdict, Webhook, CompleteList } from '../shapes.ts';
@@ -254,8 +255,6 @@ function hoursOf(text: string | undefined): number | undefined {
   return hours;
 }
 
-/** Returns the path; rejects an id that would change it. */
 function pathOf(id: string): string {
-  if (!/^[0-9a-f-]{1,64}$/i.test(id)) throw usageError(`"${id}" is not a valid webhook id`);
-  return `${WEBHOOKS}/${id}`;
+  return `${WEBHOOKS}/${idOf('webhook', id)}`;
 }

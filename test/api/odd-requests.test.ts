@@ -31,6 +31,16 @@ describe('an unusual request', () => {
     }
   });
 
+  it('does not match a route with a slash at its end', async () => {
+    const other = world.as(await world.signIn());
+    for (const path of ['/api/v1/sessions/', `/api/v1/webhooks/${webhook}/`]) {
+      assertProblem(await world.send('DELETE', path, owner), 404, 'not_found');
+      assertProblem(await world.send('OPTIONS', path, owner), 404, 'not_found');
+    }
+    assert.equal((await world.send('GET', '/api/v1/me', other)).status, 200, 'the session continues');
+    assert.equal((await world.send('GET', `/api/v1/webhooks/${webhook}`, owner)).status, 200);
+  });
+
   it('is rejected with a metadata filter that contains NUL', async () => {
     for (const query of ['metadata.a=%00', 'metadata.%00=a']) {
       assertProblem(await world.send('GET', `/api/v1/tasks?${query}`), 400, 'bad_request');

@@ -145,7 +145,7 @@ describe('the command line for people', () => {
 
   it('reports that a member does not exist, whatever the id', async () => {
     await login();
-    for (const id of [randomUUID(), 'nobody']) {
+    for (const id of [randomUUID(), 'abc']) {
       for (const command of [
         ['member', 'remove', id],
         ['member', 'set-role', id, 'viewer'],
@@ -155,6 +155,27 @@ describe('the command line for people', () => {
         assert.match(stderr, /The member does not exist/);
       }
     }
+  });
+
+  it('sends no request with an id that would change the path', async () => {
+    const elsewhere = anotherCli();
+    const { admin_email: email } = world.installation;
+    await elsewhere.run(['login', '--email', email, '--password-stdin'], { input: PASSWORD });
+    await login();
+    for (const id of ['', '.', '..', '../keys', 'a?b']) {
+      for (const [what, command] of [
+        ['session', ['session', 'end', id]],
+        ['key', ['key', 'revoke', id]],
+        ['key', ['key', 'rotate', id]],
+        ['member', ['member', 'remove', id]],
+        ['member', ['member', 'set-role', id, 'viewer']],
+        ['invitation', ['member', 'uninvite', id]],
+      ] as const) {
+        const { code, stdout, stderr } = await cli.run(command);
+        assert.deepEqual([code, stdout, stderr], [2, '', `baton: "${id}" is not a valid ${what} id\n`]);
+      }
+    }
+    assert.equal((await elsewhere.run(['whoami'])).code, 0, 'the other session continues');
   });
 
   it('creates, lists and revokes invitations', async () => {

@@ -19,7 +19,7 @@ type Dependencies = Gate & {
 
 /** Creates middleware from routes. Each request is admitted, validated, handled and answered. */
 export function createRouter(deps: Dependencies): { routes: Middleware; fallback: Middleware } {
-  const router = new Router({ sensitive: true });
+  const router = new Router({ sensitive: true, strict: true });
   const literal = deps.routes.filter(({ params }) => !params);
   const fixed = new Set(literal.map(({ path }) => path));
   for (const route of deps.routes) {
