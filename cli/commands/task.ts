@@ -86,9 +86,15 @@ async function submit(api: Api, options: SubmitOptions, io: Io): Promise<Submitt
   return await api.call<Submitted>('POST', TASKS, { body, headers: repeatable(options.idempotencyKey) });
 }
 
+/** The task is submitted, so a secret that cannot be stored must not hide its id. */
 function keepSecret({ env, output }: Context, { execution_id, callback_secret }: Submitted): void {
-  storeCallbackSecret(env, execution_id, callback_secret);
-  output.note('Stored the callback secret, so that `baton receiver` can verify the callback');
+  try {
+    storeCallbackSecret(env, execution_id, callback_secret);
+    output.note('Stored the callback secret, so that `baton receiver` can verify the callback');
+  } catch (error) {
+    const why = printable((error as Error).message);
+    output.note(`Could not store the callback secret for \`baton receiver\`: ${why}`);
+  }
 }
 
 /** Returns the exit code. */

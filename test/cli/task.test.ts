@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.ts';
 import { startCallbackReceiver } from '../support/callback-receiver.ts';
@@ -231,6 +231,22 @@ describe('baton task', () => {
     assert.equal(code, 0, stderr);
     assert.match(stdout, UUID);
     assert.match(stderr, /Stored the callback secret/);
+  });
+
+  it('shows the id and the secret of a submitted run if the secret cannot be stored', async () => {
+    const env = { XDG_CONFIG_HOME: join(cli.home, 'file') };
+    writeFileSync(env.XDG_CONFIG_HOME, '');
+    const args = ['task', 'submit', '--title', 'A task', '--callback-url', 'https://localhost:1/'];
+    const metadata = { rehearsal: { steps: 1, unrecoverable: { step: 1 } } };
+    const done = await cli.run([...args, '--metadata', JSON.stringify(metadata), '--json'], { env });
+    const { execution_id: id, callback_secret: secret } = JSON.parse(done.stdout);
+    assert.equal(done.code, 0);
+    assert.match(secret, /^[0-9a-f]{64}$/);
+    assert.match(done.stderr, /^Could not store the callback secret for `baton receiver`: ENOTDIR.*\n$/);
+    await world.reaches(id, 'failed');
+    const again = await cli.run(['task', 'rerun', id], { env });
+    assert.deepEqual([again.code, UUID.test(again.stdout)], [0, true]);
+    assert.match(again.stderr, /^Could not store the callback secret/);
   });
 
   it('reruns a run from where it stopped or from a named step', async () => {
