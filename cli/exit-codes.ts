@@ -17,6 +17,8 @@ export const EXIT = {
   unapplied: 7,
   /** Ctrl-C. */
   interrupted: 130,
+  /** The reader of stdout closed it: 128 and the number of SIGPIPE. */
+  unread: 141,
 } as const;
 
 export const EXIT_CODES_HELP = `
@@ -29,7 +31,8 @@ Exit codes:
   5    the server refused the request (4xx)
   6    the server is unreachable or failed (5xx)
   7    apply: there are changes, and they were not applied
-  130  interrupted with Ctrl-C`;
+  130  interrupted with Ctrl-C
+  141  the reader of stdout closed it: watch, --watch, listen, receiver and mcp stop, all others finish`;
 
 /** Returns the exit code for the final state of a run. */
 export function exitCodeOf(state: TaskState): number {

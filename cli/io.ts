@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Command } from 'commander';
+import { EXIT } from './exit-codes.ts';
 
 type Terminal = { isTTY?: boolean; columns?: number; rows?: number };
 
@@ -11,12 +12,14 @@ export type Io = {
   stderr: Writable & Terminal;
   /** The exit code of a command that ends without an error. */
   exitCode: number;
+  /** Aborted when the reader of stdout has closed it. Later output is lost. */
+  unread: AbortSignal;
   /** Returns a signal that the first of these process signals aborts. They no longer end the process themselves. */
   abortedBy(names: readonly NodeJS.Signals[]): AbortSignal;
 };
 
 /** Returns what the commands of this process read and write. */
-export function processIo(): Io {
+export function processIo(unread: AbortSignal = new AbortController().signal): Io {
   const { env, stdin, stdout, stderr } = process;
   return {
     env,
@@ -24,6 +27,7 @@ export function processIo(): Io {
     stdout,
     stderr,
     exitCode: 0,
+    unread,
     abortedBy(names) {
       const aborting = new AbortController();
       for (const name of names) {
@@ -34,6 +38,13 @@ export function processIo(): Io {
       return aborting.signal;
     },
   };
+}
+
+/** Ends the process with exit code 141 when stdout has no reader. For commands that only write until they are stopped. */
+export function endWithoutReader({ unread }: Pick<Io, 'unread'>): void {
+  const end = () => process.exit(EXIT.unread);
+  if (unread.aborted) end();
+  unread.addEventListener('abort', end);
 }
 
 const known = new WeakMap<Command, Io>();

@@ -3,9 +3,16 @@ import { processIo } from './io.ts';
 import { run } from './run.ts';
 
 process.once('SIGINT', () => process.exit(EXIT.interrupted));
-// A closed pipe, as in `baton task list
-process.stdout.on('error', (error: NodeJS.ErrnoException) =>
-  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.usage),
-);
+const unread = new AbortController();
+let isUnwritable = false;
+// EPIPE: a closed pipe, as in `baton task watch ID | head -1`. A command that changes something must still finish.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') unread.abort();
+  else isUnwritable = true;
+});
+process.stderr.on('error', () => {});
+process.once('exit', () => {
+  if (isUnwritable) process.exitCode ||= EXIT.usage;
+});
 
-process.exitCode = await run(process.argv.slice(2), processIo());
+process.exitCode = await run(process.argv.slice(2), processIo(unread.signal));

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
-import type { Io } from './io.ts';
+import { endWithoutReader, type Io } from './io.ts';
 
 /** The output of a command. With `json`, text for people is omitted and documents are printed. */
 export type Output = {
@@ -21,9 +21,12 @@ export type Output = {
   jsonLine(value: unknown): void;
   /** Prints to stderr, also with `--json`. */
   note(text: string): void;
+  /** See cli/io.ts. */
+  endWithoutReader(): void;
 };
 
-export function createOutput(json: boolean, verbose: boolean, { stdout, stderr, env }: Io): Output {
+export function createOutput(json: boolean, verbose: boolean, io: Io): Output {
+  const { stdout, stderr, env } = io;
   return {
     json,
     talkative: verbose || stderr.isTTY === true,
@@ -39,6 +42,7 @@ export function createOutput(json: boolean, verbose: boolean, { stdout, stderr, 
     document: (value) => void (json && stdout.write(`${jsonText(value, 2)}\n`)),
     jsonLine: (value) => void (json && stdout.write(`${jsonText(value)}\n`)),
     note: (text) => void stderr.write(`${text}\n`),
+    endWithoutReader: () => endWithoutReader(io),
   };
 }
 

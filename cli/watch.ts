@@ -21,6 +21,7 @@ export async function watchRun(
   id: string,
   { after = 0 }: { after?: number } = {},
 ): Promise<TaskState> {
+  output.endWithoutReader();
   const run = await api.call<Detail>('GET', `/api/v1/tasks/${id}`);
   const show = output.live ? createCanvas(output, run.title) : createLog(output);
   let picture: RunPicture = emptyPicture;

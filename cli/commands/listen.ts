@@ -46,7 +46,8 @@ export function addListenCommand(program: Command): void {
       const context = contextOf(command);
       const api = context.api();
       // The first Ctrl-C removes the webhook; the second ends the command at once.
-      const signal = ioOf(command).abortedBy(['SIGINT', 'SIGTERM', 'SIGHUP']);
+      const io = ioOf(command);
+      const signal = AbortSignal.any([io.abortedBy(['SIGINT', 'SIGTERM', 'SIGHUP']), io.unread]);
       const projectId = await projectForToken(api);
       const body = { name: options.name, events, forward_to: address };
       const made = await api.call<Made>('POST', LISTENERS, { body });
@@ -55,6 +56,7 @@ export function addListenCommand(program: Command): void {
       } finally {
         await remove(api, context.output, made.id);
       }
+      if (io.unread.aborted) io.exitCode = EXIT.unread;
     });
 }
 

@@ -25,6 +25,7 @@ export function addMcpCommand(program: Command): void {
       const { api: open, baseUrl, output } = contextOf(command);
       const { stdin: input, stdout } = ioOf(command);
       const api = open();
+      output.endWithoutReader();
       // A wrong credential or address is reported at once, where the client shows it.
       await api.call('GET', '/api/v1/me');
       const credential = credentialOf(api, project);

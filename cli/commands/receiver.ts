@@ -36,6 +36,7 @@ export function addReceiverCommand(program: Command): void {
     .action(async (options: Options, command: Command) => {
       const output = outputOf(command);
       const io = ioOf(command);
+      output.endWithoutReader();
       const receiver = await startReceiver({
         host: options.host,
         port: portOf(options.port),

@@ -91,6 +91,7 @@ export function cliWith(env: Record<string, string>): Cli {
         stdout: collecting((text) => (done.stdout += text)),
         stderr: collecting((text) => (done.stderr += text)),
         exitCode: 0,
+        unread: new AbortController().signal,
         abortedBy: () => aborting.signal,
       };
       const stop = () => aborting.abort();
