@@ -50,8 +50,11 @@ export class CliError extends Error {
   }
 }
 
-/** The server limits the rate of requests (429). `retryAfterMs`: when it accepts the next one, in milliseconds. */
-export class RateLimited extends CliError {
+/**
+ * The server limits the rate of requests (429), or still handles an earlier request with this idempotency key (409).
+ * `retryAfterMs`: when to send the request again, in milliseconds.
+ */
+export class RetryLater extends CliError {
   readonly retryAfterMs: number;
 
   constructor(message: string, retryAfterMs: number) {

@@ -1,4 +1,4 @@
-import { CliError, EXIT, RateLimited } from './exit-codes.ts';
+import { CliError, EXIT, RetryLater } from './exit-codes.ts';
 import { printable } from './output.ts';
 
 /** The credential of requests. */
@@ -119,6 +119,7 @@ export function unreachable(baseUrl: string, error: unknown): CliError {
 }
 
 const TOO_MANY_REQUESTS = 429;
+const CONFLICT = 409;
 /** The wait after a 429 that does not say how long, in milliseconds. */
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 
@@ -136,8 +137,9 @@ export function refusal(status: number, problem: ProblemBody, retryAfter: string
   );
   const tail = marks.length === 0 ? '' : ` (${printable(marks.join(', '))})`;
   const message = [first + tail, ...rest].join('\n');
-  if (status !== TOO_MANY_REQUESTS) return new CliError(exitCode, message);
-  return new RateLimited(message, 1_000 * Number(retryAfter) || DEFAULT_RETRY_AFTER_MS);
+  const isTemporary = status === TOO_MANY_REQUESTS || (status === CONFLICT && retryAfter !== null);
+  if (!isTemporary) return new CliError(exitCode, message);
+  return new RetryLater(message, 1_000 * Number(retryAfter) || DEFAULT_RETRY_AFTER_MS);
 }
 
 async function problemOf(response: Response): Promise<ProblemBody> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTerminal } from '../src/domain/tasks/task-states.ts';
-import { CliError, EXIT, RateLimited } from './exit-codes.ts';
+import { CliError, EXIT, RetryLater } from './exit-codes.ts';
 import type { Api } from './http.ts';
 import type { Output } from './output.ts';
 import type { Detail } from './shapes.ts';
@@ -8,8 +8,8 @@ import type { Detail } from './shapes.ts';
 /** How long an unreachable server is retried, in milliseconds. */
 export const UNREACHABLE_TIMEOUT_MS = 120_000;
 /** Time between the tries, and maximum time that the server may ask to wait, in milliseconds. */
-const RETRY_MS = 1_000;
-const MAX_RETRY_MS = 60_000;
+export const RETRY_MS = 1_000;
+export const MAX_RETRY_MS = 60_000;
 
 /**
  * Returns the detail of a run when it has ended. Uses `Prefer: wait`, so that the server responds as soon as the
@@ -28,7 +28,7 @@ export async function waitForEnd(
       if (isTerminal(run.state)) return run;
       lastHeard = Date.now();
     } catch (error) {
-      if (error instanceof RateLimited) {
+      if (error instanceof RetryLater) {
         lastHeard = Date.now();
         await sleep(Math.min(error.retryAfterMs, MAX_RETRY_MS));
         continue;

@@ -8,7 +8,7 @@ import type { Io } from '../io.ts';
 import { printable } from '../output.ts';
 import { carryOut } from './carry-out.ts';
 import type { Step } from './change.ts';
-import { describeApplied, describeChanges } from './describe.ts';
+import { describeApplied, describeChanges, describeUnknown } from './describe.ts';
 import { parseWorkspaceFile } from './parse.ts';
 import { partsOf, planChanges } from './plan.ts';
 import { readState } from './read-state.ts';
@@ -45,6 +45,8 @@ export async function applyFile(options: ApplyOptions, context: Context, io: Io)
       projectIds: new Map(state.projects.map(({ key, id }) => [key, id])),
       signal: io.abortedBy(['SIGINT', 'SIGTERM']),
       onApplied: (step) => output.line(describeApplied(step)),
+      onUnknown: (step) => output.line(describeUnknown(step)),
+      onRetry: (reason) => output.note(`${reason}; retrying`),
     });
     output.line(`Applied: ${steps.length} of ${steps.length} changes`);
   } finally {

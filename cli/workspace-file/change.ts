@@ -27,8 +27,11 @@ export type Change = {
   secret?: { source: SecretSource; inHeader: boolean };
 };
 
-/** A change and how far it got. `result`: the response, with a generated secret. */
-export type Step = { change: Change; status: 'pending' | 'applied' | 'failed'; result?: unknown };
+/**
+ * A change and how far it got. `unknown`: no response says whether it took effect. `result`: the response, with a generated
+ * secret; for `unknown` only this secret.
+ */
+export type Step = { change: Change; status: 'pending' | 'applied' | 'failed' | 'unknown'; result?: unknown };
 
 /** The outcome of comparing a file with a workspace: nothing is applied if there are faults. */
 export type Part = { changes: Change[]; faults: Fault[]; notes: string[] };

@@ -43,14 +43,36 @@ function valueText({ before, after }: FieldChange, action: Change['action']): st
 /** Formats a change that was applied, with what is shown once: a key, a generated secret, the link of an invitation. */
 export function describeApplied({ change, result }: Step): string {
   const { action, kind, secret } = change;
-  const done = (action === 'delete' && DELETED[kind]) || DONE[action];
-  const line = printable(`${titleOf(change)} ${done}`);
-  const shown = line.charAt(0).toUpperCase() + line.slice(1);
+  const shown = sentence(change, (action === 'delete' && DELETED[kind]) || DONE[action]);
   if (action !== 'delete' && kind === 'invitation')
     return `${shown}\n${describeInvitation(result as NewInvitation)}\n`;
   if (action === 'create' && kind === 'key') return `${shown}\n${describeNew(result as NewKey)}\n`;
   if (secret?.source.from !== 'generated') return shown;
   return `${shown}\n${secretLines((result as { secret: string }).secret)}\n`;
+}
+
+/** Formats a change that may have taken effect, with its generated secret. */
+export function describeUnknown({ change, result }: Step): string {
+  const secret = (result as { secret: string } | undefined)?.secret;
+  const shown = sentence(change, 'may have taken effect');
+  return secret === undefined ? shown : `${shown}\n${secretLines(secret)}\n`;
+}
+
+/** Returns what to do after a change that may have taken effect, if its response showed something once. */
+export function adviceFor({ action, kind, secret }: Change): string {
+  if (secret?.source.from === 'generated')
+    return 'The output contains its secret. If signatures do not match it, run `baton webhook rotate-secret`. ';
+  if (action === 'delete') return '';
+  if (kind === 'key')
+    return 'If `baton key list` contains it, run `baton key revoke`: the key itself is lost. ';
+  if (kind === 'invitation')
+    return 'If `baton member invitations` contains it, run `baton member uninvite`: the link is lost. ';
+  return '';
+}
+
+function sentence(change: Change, predicate: string): string {
+  const line = printable(`${titleOf(change)} ${predicate}`);
+  return line.charAt(0).toUpperCase() + line.slice(1);
 }
 
 /** Formats how far the changes got before a failure. */

@@ -14,7 +14,8 @@ import { parseWorkspaceFile } from '../../cli/workspace-file/parse.ts';
 import { partsOf, planChanges, type PlanOptions } from '../../cli/workspace-file/plan.ts';
 import { readSecrets } from '../../cli/workspace-file/secrets.ts';
 import { PARTS, type WorkspaceState } from '../../cli/workspace-file/state.ts';
-import { CliError } from '../../cli/exit-codes.ts';
+import { CliError, RetryLater } from '../../cli/exit-codes.ts';
+import type { RequestOptions } from '../../cli/http.ts';
 import { workspaceFileSchema } from '../../dev/docs/workspace-file-schema.ts';
 import { scopesOfRole, type Role } from '../../src/domain/people/access.ts';
 
@@ -508,6 +509,8 @@ describe('applying changes', () => {
       secrets: new Map(),
       signal: aborting.signal,
       onApplied: () => aborting.abort(),
+      onUnknown: () => {},
+      onRetry: () => {},
     });
     await assert.rejects(applying, {
       exitCode: 130,
@@ -517,6 +520,67 @@ describe('applying changes', () => {
       steps.map(({ status }) => status),
       ['applied', 'pending'],
     );
+  });
+
+  const KEY = 'keys:\n- { name: New, project: SHOP }\n';
+  const lost = () => new CliError(6, 'No response');
+
+  /** Applies the changes of a file. `responses`: a result, or the error, of each request. */
+  const applied = async (file: string, responses: readonly unknown[], patienceMs?: number) => {
+    const steps = planOf(file).changes.map((change): Step => ({ change, status: 'pending' }));
+    const sentKeys: (string | undefined)[] = [];
+    const call = async <T>(_method: string, _path: string, { headers }: RequestOptions = {}) => {
+      const response = responses[sentKeys.push(headers?.['idempotency-key']) - 1];
+      if (response instanceof Error) throw response;
+      return response as T;
+    };
+    const error = await carryOut(steps, {
+      api: { call },
+      projectIds: new Map([['SHOP', '1']]),
+      secrets: new Map(steps.map(({ change }) => [change, 'generated here'])),
+      signal: new AbortController().signal,
+      onApplied: () => {},
+      onUnknown: () => {},
+      onRetry: () => {},
+      ...(patienceMs === undefined ? {} : { patienceMs }),
+    }).then(
+      () => null,
+      (reason: CliError) => reason,
+    );
+    return { error, sentKeys, step: steps[0] };
+  };
+
+  it('repeats a creation without a response, with the same idempotency key', async () => {
+    const { error, sentKeys, step } = await applied(KEY, [
+      lost(),
+      new RetryLater('In progress', 1),
+      { key: 'bt_1' },
+    ]);
+    assert.deepEqual([error, sentKeys.length, new Set(sentKeys).size], [null, 3, 1]);
+    assert.match(sentKeys[0] ?? '', /^[0-9a-f-]{36}$/);
+    assert.deepEqual([step?.status, step?.result], ['applied', { key: 'bt_1' }]);
+  });
+
+  it('reports a change without a response as unknown, with the generated secret and what to do', async () => {
+    const ofWebhook = await applied(hook(''), [lost()], 0);
+    assert.deepEqual(
+      [ofWebhook.step?.status, ofWebhook.step?.result],
+      ['unknown', { secret: 'generated here' }],
+    );
+    assert.equal(ofWebhook.error?.exitCode, 6);
+    assert.match(
+      ofWebhook.error?.message ?? '',
+      /unknown whether it took effect\. .*`baton webhook rotate-secret`/,
+    );
+    const ofKey = await applied(KEY, [lost(), new RetryLater('In progress', 1), new CliError(5, 'Refused')]);
+    assert.deepEqual(
+      [ofKey.step?.status, ofKey.step?.result, ofKey.error?.exitCode],
+      ['unknown', undefined, 5],
+    );
+    assert.match(ofKey.error?.message ?? '', /`baton key revoke`: the key itself is lost/);
+    const refused = await applied(KEY, [new CliError(5, 'Refused')]);
+    assert.deepEqual([refused.step?.status, refused.sentKeys.length], ['failed', 1]);
+    assert.doesNotMatch(refused.error?.message ?? '', /unknown/);
   });
 });
 
