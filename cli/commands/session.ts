@@ -8,6 +8,7 @@ import { type Io, ioOf } from '../io.ts';
 import { table } from '../output.ts';
 import { storeSession, storedSession, sessionsPath } from '../settings.ts';
 import type { Page } from '../shapes.ts';
+import { cookieOf } from '../sign-in.ts';
 import { addPaging, moreLine, type Paging } from './paging.ts';
 
 const SESSIONS = '/api/v1/sessions';
@@ -69,7 +70,7 @@ async function changePassword(options: { passwordStdin?: true }, command: Comman
   const body = { current_password, new_password };
   const response = await api.open('PUT', '/api/v1/me/password', { body });
   // The session continues with a new cookie.
-  const cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const cookie = await cookieOf(baseUrl, response);
   storeSession(sessionsPath(env), baseUrl, { cookie, email });
   output.document({ email, changed: true });
   output.line(`Password of ${email} changed. All other sessions ended`);
