@@ -30,9 +30,8 @@ export function contextOf(command: Command, { quiet = false } = {}): Context {
   const { env } = ioOf(command);
   const { url } = command.optsWithGlobals<GlobalOptions>();
   const output = outputOf(command);
-  const { baseUrl, credential, local } = readSettings(env, url);
-  if (local !== null && !quiet)
-    output.note(`Using ${basename(localFolder(env))}/credentials.json (${baseUrl})`);
+  const { baseUrl, credential, local } = readSettings(env, url, { quiet });
+  if (local !== null) output.note(`Using ${basename(localFolder(env))}/credentials.json (${baseUrl})`);
   return {
     env,
     output,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { isLoopback } from '../src/domain/common/loopback.ts';
 import { usageError } from './exit-codes.ts';
 import { configFolder, readJsonFile, writeSecretJson } from './files.ts';
 import type { Credential } from './http.ts';
@@ -31,23 +32,29 @@ export const sessionsPath = (env: NodeJS.ProcessEnv) => join(configFolder(env), 
 
 /**
  * Returns the server and the credential: BATON_API_KEY, otherwise the session of `baton login` at this server,
- * otherwise the `credentials.json` of a running local service. Throws a CliError for an invalid BATON_URL.
+ * otherwise the `credentials.json` of a running local service in `folder`. Throws a CliError for an invalid BATON_URL.
+ *
+ * Anybody may have written a file in the current folder. Its address gets only its own credentials, unless it is on this
+ * machine. `quiet`: the caller does not use the credential.
  */
 export function readSettings(
   env: NodeJS.ProcessEnv,
   wantedUrl?: string,
-  folder: string = localFolder(env),
+  { folder = localFolder(env), quiet = false }: { folder?: string; quiet?: boolean } = {},
 ): Settings {
-  const local = readJsonFile(join(folder, 'credentials.json'), localSchema);
-  const wanted = wantedUrl ?? env.BATON_URL;
-  const baseUrl = cleanUrl(wanted || local?.base_url || DEFAULT_URL);
-  if (env.BATON_API_KEY) return { baseUrl, credential: { kind: 'key', key: env.BATON_API_KEY }, local: null };
+  const wanted = (wantedUrl ?? env.BATON_URL) || null;
+  const key = env.BATON_API_KEY || null;
+  const readLocal = () => readJsonFile(join(folder, 'credentials.json'), localSchema);
+  const local = wanted !== null && key !== null ? null : readLocal();
+  const localUrl = local && cleanUrl(local.base_url);
+  const isNear = localUrl !== null && isLoopback(new URL(localUrl).hostname);
+  const baseUrl = cleanUrl(wanted ?? (isNear ? localUrl : DEFAULT_URL));
+  if (key !== null) return { baseUrl, credential: { kind: 'key', key }, local: null };
   const session = readJsonFile(sessionsPath(env), sessionsSchema)?.[baseUrl];
   if (session !== undefined)
     return { baseUrl, credential: { kind: 'session', cookie: session.cookie }, local: null };
-  if (local !== null && cleanUrl(local.base_url) === baseUrl) {
-    return { baseUrl, credential: { kind: 'key', key: local.api_key }, local };
-  }
+  if (local !== null && localUrl !== null && !quiet && (wanted === null || localUrl === baseUrl))
+    return { baseUrl: localUrl, credential: { kind: 'key', key: local.api_key }, local };
   return { baseUrl, credential: { kind: 'none' }, local: null };
 }
 

@@ -22,13 +22,13 @@ describe('the target and credentials of the command line', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  const writeCredentials = () => {
+  const writeCredentials = (content: object = LOCAL) => {
     mkdirSync(service, { recursive: true });
-    writeFileSync(join(service, 'credentials.json'), JSON.stringify(LOCAL));
+    writeFileSync(join(service, 'credentials.json'), JSON.stringify(content));
   };
   const signedInAt = (url: string) =>
     storeSession(sessionsPath(env), url, { cookie: 'baton_session=x', email: 'ada@example.com' });
-  const settings = (url?: string) => readSettings(env, url, service);
+  const settings = (url?: string) => readSettings(env, url, { folder: service });
 
   it('default to http://localhost:3000 without credentials', () => {
     assert.deepEqual(settings(), {
@@ -63,7 +63,22 @@ describe('the target and credentials of the command line', () => {
     writeCredentials();
     signedInAt('http://localhost:3111');
     env.BATON_API_KEY = 'bt_mine';
-    assert.deepEqual(settings().credential, { kind: 'key', key: 'bt_mine' });
+    const credential = { kind: 'key', key: 'bt_mine' };
+    assert.deepEqual(settings(), { baseUrl: 'http://localhost:3111', credential, local: null });
+  });
+
+  it('send nothing but the credentials of the file to its address on another machine', () => {
+    const elsewhere = { ...LOCAL, base_url: 'https://elsewhere.example.com' };
+    writeCredentials(elsewhere);
+    assert.deepEqual(settings(), {
+      baseUrl: elsewhere.base_url,
+      credential: { kind: 'key', key: 'bt_local' },
+      local: elsewhere,
+    });
+    const none = { baseUrl: 'http://localhost:3000', credential: { kind: 'none' }, local: null };
+    assert.deepEqual(readSettings(env, undefined, { folder: service, quiet: true }), none);
+    env.BATON_API_KEY = 'bt_mine';
+    assert.deepEqual(settings(), { ...none, credential: { kind: 'key', key: 'bt_mine' } });
   });
 
   it('use --url before BATON_URL, without trailing slashes', () => {
@@ -82,5 +97,7 @@ describe('the target and credentials of the command line', () => {
     mkdirSync(service, { recursive: true });
     writeFileSync(join(service, 'credentials.json'), '{');
     assert.throws(() => settings(), { exitCode: 2, message: /credentials\.json is damaged/ });
+    env.BATON_API_KEY = 'bt_mine';
+    assert.equal(settings('http://other:1').baseUrl, 'http://other:1', 'no file is needed');
   });
 });
