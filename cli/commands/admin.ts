@@ -77,9 +77,18 @@ export function addAdminCommands(program: Command): void {
     .option('--name <text>', 'name of the owner')
     .option('--password-stdin', "read the owner's password from stdin; default: generated")
     .action(async (options: SetupOptions, command: Command) => {
+      const { install, installationPlan } = await import('../admin/setup.ts');
       const url = databaseUrl(command);
       const password = options.passwordStdin ? await readPassword(true, '', ioOf(command)) : undefined;
-      const made = await inDatabase(() => setUp(url, options, password));
+      const plan = installationPlan({
+        '--workspace': options.workspace,
+        '--project': options.project,
+        '--project-key': options.projectKey,
+        '--email': options.email,
+        '--name': options.name,
+        '--password-stdin': password,
+      });
+      const made = await inDatabase(() => install(url, plan));
       const output = outputOf(command);
       output.document(made);
       output.line(
@@ -122,20 +131,6 @@ function addPasswordCommand(admin: Command): void {
         ]),
       );
     });
-}
-
-async function setUp(url: string, options: SetupOptions, password: string | undefined) {
-  const { migrate } = await import('../../src/database/migrate.ts');
-  const { setUpInstallation } = await import('../../src/runtime/installation.ts');
-  await migrate(url);
-  return await setUpInstallation(url, {
-    workspaceName: options.workspace,
-    projectName: options.project,
-    adminEmail: options.email,
-    ...(options.projectKey === undefined ? {} : { projectKey: options.projectKey }),
-    ...(options.name === undefined ? {} : { adminName: options.name }),
-    ...(password === undefined ? {} : { adminPassword: password }),
-  });
 }
 
 function databaseUrl(command: Command): string {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { withClient } from '../../dev/services/postgres.ts';
 import { MAX_PAGE } from '../../src/domain/common/limits.ts';
 import { storeKeys } from '../support/people.ts';
 import { PASSWORD, useWorld } from '../support/world.ts';
@@ -289,6 +290,36 @@ describe('the command line for people', () => {
       assert.equal(again.code, 5);
       assert.match(again.stderr, /^baton: this database already has a workspace/);
     });
+
+    const invalid: ReadonlyArray<readonly [what: string, args: readonly string[], input: string, RegExp]> = [
+      ['a short password', ['--password-stdin'], 'x', /`--password-stdin` must have at least 12 characters/],
+      ['a long password', ['--password-stdin'], 'x'.repeat(1_001), /`--password-stdin` must have at most/],
+      ['an e-mail address with a space', ['--email', 'boss@example.com '], '', /`--email` must be/],
+      ['no e-mail address', ['--email', 'boss'], '', /`--email` must be/],
+      [
+        'a project key in lower case',
+        ['--project-key', 'main'],
+        '',
+        /`--project-key` must be 1–10 upper-case/,
+      ],
+      [
+        'blank names',
+        ['--workspace', ' ', '--project', '', '--name', ' '],
+        '',
+        /`--workspace`.*\n.*`--project`.*\n.*`--name`/,
+      ],
+    ];
+    for (const [what, args, input, message] of invalid) {
+      it(`writes nothing for ${what}`, async () => {
+        cli.env.DATABASE_URL = database.url;
+        const refused = await cli.run([...setup, ...args], { input });
+        assert.deepEqual([refused.code, refused.stdout], [2, '']);
+        assert.match(refused.stderr, message);
+        if (input !== '') assert.doesNotMatch(refused.stderr, /xx/);
+        const { rows } = await withClient(database.url, (client) => client.query('select * from workspaces'));
+        assert.deepEqual(rows, []);
+      });
+    }
 
     it('names a missing variable, and hides the password of the database', async () => {
       const missing = await cli.run(['admin', 'migrate']);

@@ -162,6 +162,8 @@ export const MAX_PASSWORD_LENGTH = 1_000;
 /** Length of an e-mail address and of a person's name, in characters. */
 export const MAX_EMAIL_LENGTH = 320;
 export const MAX_PERSON_NAME_LENGTH = 200;
+/** Length of the name of a workspace, in characters. */
+export const MAX_WORKSPACE_NAME_LENGTH = 200;
 /** Length of the name of an API key and of a project, in characters. */
 export const MAX_KEY_NAME_LENGTH = 200;
 export const MAX_PROJECT_NAME_LENGTH = 200;
