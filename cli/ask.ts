@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { EXIT, usageError } from './exit-codes.ts';
+import { withoutBom } from './files.ts';
 import type { Io } from './io.ts';
 
 /** Asks the user for a line. Without a terminal this is a usage error. `secret` hides the input. */
@@ -26,20 +27,18 @@ export async function ask(
   return answer;
 }
 
-/** Returns all of stdin as text, without the last line end. */
+/** Returns all of stdin as text, without a byte order mark and the last line end. */
 export async function readStdin({ stdin }: Io): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of stdin) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks)
-    .toString()
-    .replace(/\r?\n$/, '');
+  return withoutBom(Buffer.concat(chunks).toString()).replace(/\r?\n$/, '');
 }
 
-/** Returns the text of a file; `-` is stdin. */
+/** Returns the text of a file without a byte order mark; `-` is stdin. */
 export async function contentOf(path: string, io: Io): Promise<string> {
   if (path === '-') return await readStdin(io);
   try {
-    return readFileSync(path, 'utf8');
+    return withoutBom(readFileSync(path, 'utf8'));
   } catch {
     throw usageError(`Cannot read ${path}`);
   }

@@ -16,7 +16,7 @@ export function configFolder(env: NodeJS.ProcessEnv): string {
 export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T | null {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = withoutBom(readFileSync(path, 'utf8'));
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
       return null;
@@ -27,6 +27,11 @@ export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T | null {
   } catch {
     throw usageError(`${path} is damaged. Remove it and try again`);
   }
+}
+
+/** Returns the text without the byte order mark (BOM) that some editors write at the start of a file. */
+export function withoutBom(text: string): string {
+  return text.replace(/^\uFEFF/, '');
 }
 
 /** Writes a file atomically that only its owner can read. */

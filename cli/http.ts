@@ -1,4 +1,4 @@
-import { CliError, EXIT, RetryLater } from './exit-codes.ts';
+import { CliError, EXIT, RetryLater, usageError } from './exit-codes.ts';
 import { printable } from './output.ts';
 
 /** The credential of requests. */
@@ -19,7 +19,7 @@ export type RequestOptions = {
 
 /**
  * The API client. Calls reject with a CliError: exit code 5 if the server rejects the request, 6 if it is
- * unreachable.
+ * unreachable, 2 for a redirect and for a header that cannot be sent.
  */
 export type Api = {
   baseUrl: string;
@@ -51,6 +51,11 @@ export function createApi(baseUrl: string, credential: Credential): Api {
       headers: { ...headers, ...options.headers },
     });
     if (response.ok) return response;
+    const location = response.headers.get('location');
+    if (response.status < 400 && location !== null)
+      throw usageError(
+        `${baseUrl} redirects to ${printable(location)} (${response.status}). Set BATON_URL to the address of the service`,
+      );
     throw refusal(response.status, await problemOf(response), response.headers.get('retry-after'));
   };
   return {
@@ -84,21 +89,35 @@ async function send(
     for (const one of Array.isArray(value) ? value : [value])
       if (one !== undefined) url.searchParams.append(name, String(one));
   }
+  const allHeaders = headersOf({
+    accept: 'application/json',
+    ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  });
   try {
     return await fetch(url, {
       method,
       redirect: 'manual',
-      headers: {
-        accept: 'application/json',
-        ...(text === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
+      headers: allHeaders,
       ...(text === undefined ? {} : { body: text }),
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {
     throw unreachable(baseUrl, error);
   }
+}
+
+/** @throws CliError (exit code 2) for a value that a header cannot contain, without this value: it may be a key */
+function headersOf(values: Record<string, string>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(values)) {
+    try {
+      headers.set(name, value);
+    } catch {
+      throw usageError(`The value for the header ${name} contains characters that a header cannot contain`);
+    }
+  }
+  return headers;
 }
 
 function credentialHeaders(baseUrl: string, credential: Credential): Record<string, string> {

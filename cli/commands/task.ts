@@ -227,6 +227,9 @@ function listQuery(options: ListOptions): Record<string, string | string[] | und
       throw usageError(`--metadata "${pair}" must be name=value`);
     return [`metadata.${name}`, value];
   });
+  const parameters = Object.fromEntries(metadata);
+  if (Object.keys(parameters).length < metadata.length)
+    throw usageError('--metadata must not contain a name twice');
   return {
     q: options.search,
     needs_me: options.needsMe && 'true',
@@ -239,7 +242,7 @@ function listQuery(options: ListOptions): Record<string, string | string[] | und
     project_id: options.project,
     limit: options.limit,
     cursor: options.cursor,
-    ...Object.fromEntries(metadata),
+    ...parameters,
   };
 }
 

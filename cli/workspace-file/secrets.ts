@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { isHeaderSafe } from '../../src/domain/webhooks/webhook.ts';
 import { secret as secretSchema } from '../../src/domain/webhooks/webhook-plan.ts';
 import { usageError } from '../exit-codes.ts';
+import { withoutBom } from '../files.ts';
 import { titleOf, type Change, type SecretSource } from './change.ts';
 import { sourceText } from './webhook-fields.ts';
 
@@ -44,7 +45,7 @@ function valueOf(source: SecretSource, env: NodeJS.ProcessEnv, folder: string): 
 
 function textOf(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    return withoutBom(readFileSync(path, 'utf8')).replace(/\r?\n$/, '');
   } catch {
     return undefined;
   }
